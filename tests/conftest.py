@@ -20,7 +20,7 @@ os.environ["RUBRICA_BASELINES"] = "off"  # runs of tests are added to no project
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that the processes of tests can be interrupted
 
-pytest_plugins = ["databases"]  # the fixtures `database`, `database_url` and what they stand on
+pytest_plugins = ["databases", "object_server"]  # `database`, `database_url` and what they stand on; `object_server`
 
 settings.register_profile("rubrica", deadline=None)
 settings.load_profile("rubrica")

@@ -11,7 +11,7 @@ from cli_runs import Cli, process
 from typer.main import get_command
 
 from rubrica import __version__
-from rubrica.cli.app import COMMANDS, command_module
+from rubrica.cli.app import COMMANDS, _asks_provider, command_module
 from rubrica.cli.screen import safe
 
 
@@ -48,6 +48,30 @@ def test_help_lists_every_command_without_importing_any() -> None:
     assert "IMPORTED []" in printed
     for name in COMMANDS:
         assert name in printed
+
+
+def test_a_judged_run_loads_what_only_its_end_needs_after_its_first_calls() -> None:
+    heavy = ("genai_prices", "jinja2", "numpy", "polars", "rubrica.runs.finish", "rubrica.runs.compare.baseline")
+    code = (
+        "import sys\n"
+        "import rubrica.cli.run, rubrica.runs.jury_session, rubrica.llm.openai\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("run cases.jsonl -J openai:gpt-4o-mini", True),
+        ("run cases.jsonl --judge=http://127.0.0.1:1/v1#m", True),
+        ("run cases.jsonl -J scripted:replies.jsonl", False),
+        ("run cases.jsonl -r answer-quality", False),
+    ],
+)
+def test_the_http_client_loads_early_where_a_judge_is_asked_over_http(line: str, asks: bool) -> None:
+    assert _asks_provider(line.split()) is asks
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(cli: Cli) -> None:

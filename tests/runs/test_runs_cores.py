@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -51,39 +52,60 @@ def told(judged: Judged) -> tuple[str, object]:
     return work.case.id, plain
 
 
-def test_many_processes_give_what_one_gives_in_its_order() -> None:
-    assert list(map(told, CoreEvaluator(3, alone=0)(works()))) == list(map(told, evaluate_each(works())))
-
-
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[core_evaluator._CoreProcess]:
     """The processes that were started."""
-    found: list[subprocess.Popen[bytes]] = []
+    found: list[core_evaluator._CoreProcess] = []
 
     class Noted(core_evaluator._CoreProcess):
         def __init__(self) -> None:
             super().__init__()
-            found.append(self.process)
+            found.append(self)
 
     monkeypatch.setattr(core_evaluator, "_CoreProcess", Noted)
     return found
 
 
-def test_a_process_that_dies_costs_nothing_but_time(started: list[subprocess.Popen[bytes]]) -> None:
-    found = []
-    for number, judged in enumerate(CoreEvaluator(2, alone=0)(works())):
-        if number == 50:
-            started[0].send_signal(signal.SIGKILL)
-        found.append(told(judged))
+def works_for(started: list[core_evaluator._CoreProcess], count: int = COUNT) -> Iterator[CaseWork]:
+    """Cases of which the others do not get all: after some, the processes are waited for."""
+    for number, work in enumerate(works(count)):
+        while number == 40 and not all(process.is_ready for process in started):
+            time.sleep(0.01)
+        yield work
+
+
+def test_many_processes_give_what_one_gives_in_its_order(started: list[core_evaluator._CoreProcess]) -> None:
+    found = list(map(told, CoreEvaluator(3, alone=0)(works_for(started))))
     assert found == list(map(told, evaluate_each(works())))
-    assert [process.returncode for process in started] == [-signal.SIGKILL]
+    assert [bool(process._sent) for process in started] == [True, True]
 
 
-def test_stopped_early_no_process_is_left(started: list[subprocess.Popen[bytes]]) -> None:
+def test_a_process_that_dies_costs_nothing_but_time(started: list[core_evaluator._CoreProcess]) -> None:
+    def interrupted() -> Iterator[CaseWork]:
+        for number, work in enumerate(works_for(started)):
+            if number == 60:
+                started[0].process.send_signal(signal.SIGSTOP)  # so that it has cases when it dies
+            if number == 300:
+                assert started[0].chunks
+                started[0].process.send_signal(signal.SIGKILL)
+            yield work
+
+    assert list(map(told, CoreEvaluator(2, alone=0)(interrupted()))) == list(map(told, evaluate_each(works())))
+
+
+def test_a_process_that_never_starts_is_not_waited_for(
+    started: list[core_evaluator._CoreProcess], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert list(map(told, CoreEvaluator(2, alone=0)(works()))) == list(map(told, evaluate_each(works())))
+    assert not any(process._sent for process in started)
+
+
+def test_stopped_early_no_process_is_left(started: list[core_evaluator._CoreProcess]) -> None:
     with closing(CoreEvaluator(2, alone=0)(works(100_000))) as results:
         assert isinstance(next(results)[1], Evaluation)
-        assert [process.poll() for process in started] == [None]
-    assert [process.poll() is None for process in started] == [False]
+        assert [one.process.poll() for one in started] == [None]
+    assert [one.process.poll() is None for one in started] == [False]
 
 
 def test_a_short_run_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
 import msgspec
 import pytest
 
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
+from rubrica.model.context import Context
+from rubrica.model.evaluation import Evaluation
 from rubrica.packs.library import load
 from rubrica.report.rendering import TEMPLATES
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import CHUNK, ColumnsWriter, read_columns
 from rubrica.runs.files.rows import RunRow
-from rubrica.runs.finish import write_derived
-from rubrica.runs.preparation import prepared_finish
+from rubrica.runs.finish import CHUNK as AT_ONCE
+from rubrica.runs.finish import finish, write_derived
+from rubrica.runs.preparation import BEFORE_PRICES, FinishPreparation
+from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.summary import summarise
 from rubrica.runs.summary.value_counts import ValueCounts
@@ -100,13 +107,41 @@ def test_values_past_the_bound_are_kept_to_four_digits_whichever_come_first(orde
     assert found.mean == pytest.approx(sum(values) / len(values), rel=1e-3)
 
 
-def test_the_end_is_prepared_only_where_a_run_takes_a_while() -> None:
+def judged(count: int) -> list[Evaluation]:
+    """Evaluations that differ."""
+    plan = compile_rubric(RUBRIC)
+    contexts = ({"response": "So. " * number, "metadata": {"group": f"g{number % 5}"}} for number in range(count))
+    return [evaluate(plan, Context.of(context), f"case-{number}") for number, context in enumerate(contexts)]
+
+
+def slowly(evaluations: list[Evaluation]) -> Generator[Evaluation, None, None]:
+    time.sleep(2 * BEFORE_PRICES)
+    yield from evaluations
+
+
+def test_the_end_is_prepared_only_where_a_run_takes_a_while(tmp_path: Path) -> None:
     loaded = TEMPLATES.cache
     assert loaded is not None
     loaded.clear()
-    with prepared_finish(after=30.0):
-        pass
-    assert len(loaded) == 0
-    with prepared_finish(after=0.0):
-        time.sleep(0.05)
-    assert len(loaded) >= 4
+    short = FinishPreparation(tmp_path, {}, (), after=30.0)
+    assert len(list(short.gathered(slowly(judged(1)), is_new=True))) == 1
+    assert (len(loaded), short.derived) == (0, None)
+
+
+def test_files_are_the_same_whether_evaluations_are_added_up_on_the_way_or_read_at_the_end(tmp_path: Path) -> None:
+    evaluations, written = judged(AT_ONCE + 3), []
+    for way, is_new in (("on the way", True), ("at the end", False)):
+        folder = tmp_path / way / "run"
+        folder.mkdir(parents=True)
+        Manifest(id="1", started="2026-11-15T00:00:00+00:00", rubrics=(UsedRubric.of(RUBRIC),)).write(folder)
+        kept = RunWriter(folder)
+        with FinishPreparation(folder, {RUBRIC.name: RUBRIC}, (), after=0.0) as preparation:
+            for _ in preparation.gathered(kept.kept(slowly(evaluations)), is_new=is_new):
+                pass
+            kept.close()
+            assert (preparation.derived is not None) is is_new
+            tally, notes = finish(folder, datetime(2026, 11, 15, tzinfo=UTC), preparation.derived)
+        assert (tally.judged, notes) == (len(evaluations), [])
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert {"evaluations.parquet", "report.html", "summary.json"} < written[0].keys()
+    assert written[0] == written[1]

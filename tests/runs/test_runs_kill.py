@@ -29,7 +29,7 @@ from runs_judged import (
 from process_forks import RUN, Fork, forks
 from rubrica.runs.stored import StoredRun
 
-KILLS, CASES = 25, 300
+KILLS, CASES = 15, 300
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ Exit codes: 0 fine, 100 a verdict failed, 1 an error, 2 a wrong option, 130 inte
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -24,13 +25,13 @@ from typer.main import get_command
 from rubrica import __version__
 from rubrica.errors import RubricaError, RubricError
 from rubrica.extras import MissingExtraError, requires
+from rubrica.llm.early_client import load_client_early
 from rubrica.runs.cores import ONE_THREAD
 
 from .screen import note, say_error
 
 YOUNG = 50_000
-"""New objects that may gather before they are scanned for cycles: hardly any goes while a command is loaded, and
-scanning took an eighth of the time for it."""
+"""New objects that may gather before they are scanned for cycles, once a command is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,12 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in COMMANDS:
+            if _asks_provider(args):
+                load_client_early()
             self.add_command(get_command(command_module(args[0]).app), args[0])
+            if not gc.isenabled():  # as `rubrica.__main__` leaves it
+                gc.freeze()
+                gc.enable()
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -122,6 +128,16 @@ class CommandTable(TyperGroup):
         except OSError as error:
             say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         sys.exit(1)
+
+
+def _asks_provider(args: Sequence[str]) -> bool:
+    """Whether a command line names a judge that is asked over HTTP. To be wrong costs time only.
+
+    >>> _asks_provider(["run", "-J", "openai:gpt-4o-mini"]), _asks_provider(["run", "-J", "local:"])
+    (True, False)
+    """
+    named = any(argument.startswith(("-J", "--judge")) for argument in args)
+    return named and not any(one in argument for argument in args for one in ("local:", "scripted:", "replay:"))
 
 
 def _start_telemetry() -> None:
@@ -175,8 +191,9 @@ def rubrica(
 
 
 def main() -> None:
-    """The entry point of the ``rubrica`` script."""
+    """What the ``rubrica`` script does."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # else Python looks for cycles in all that was loaded before it ends
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
     app(prog_name="rubrica")

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from rubrica.errors import MissingError
 from rubrica.report.figures import count_of, percent, signed
+from rubrica.runs.compare import DEFAULT_FILE
 from rubrica.runs.compare.annotations import comparison_table, of_comparison
-from rubrica.runs.compare.baseline import DEFAULT_FILE, MOST_KEPT, Baselines, BaselineSource, content_of_rows
+from rubrica.runs.compare.baseline import MOST_KEPT, Baselines, BaselineSource, content_of_rows
 from rubrica.runs.compare.comparison import USUAL, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
 from rubrica.runs.compare.trend import Direction, Latest, Trend, trend_title, trends

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from rubrica.errors import RubricaError
-from rubrica.runs.compare.baseline import DEFAULT_FILE, Baselines, BaselineSource
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.compare import DEFAULT_FILE
 
 from .options import WHERE
 from .screen import note
@@ -41,6 +40,9 @@ def add_finished_run(folder: Path, file: str) -> None:
     """Add a finished run to a file of baselines. What stands in the way is told, and the run is none the worse."""
     if file == OFF:
         return
+    from rubrica.runs.compare.baseline import Baselines, BaselineSource  # here, since a run need not wait for it
+    from rubrica.runs.stored import StoredRun
+
     try:
         run = StoredRun.open(folder, lambda _: None)
         if run.manifest is not None and run.manifest.kind == "bulk":

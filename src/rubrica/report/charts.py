@@ -31,6 +31,16 @@ _BARS_FROM, _BARS_TO = 160, 346
 Anchor = Literal["start", "middle", "end"]
 
 
+def filled(template: str, *values: object) -> Markup:
+    """A template of our own with values in it, escaped. `Markup.format` does the same in ten times the time.
+
+    >>> filled('<b class="{}">{:.1f}</b>', "<", 2)
+    Markup('<b class="&lt;">2.0</b>')
+    """
+    safe = (value if isinstance(value, int | float) else escape(value) for value in values)
+    return Markup(template.format(*safe))  # noqa: S704 - whatever is no number was escaped
+
+
 def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequence[Status]) -> Markup:
     """The shape of the dimensions' shares of full marks, 0 at the middle and 1 at the rim.
 
@@ -56,15 +66,15 @@ def radar(labels: Sequence[str], shares: Sequence[float | None], states: Sequenc
     drawing = Markup("")
     for ring in (0.25, 0.5, 0.75, 1.0):
         corners = " ".join(_xy(_at(middle, index, len(labels), _RADIUS * ring)) for index in range(len(labels)))
-        drawing += Markup('<polygon class="{}" points="{}"/>').format("rim" if ring == 1 else "ring", corners)
+        drawing += filled('<polygon class="{}" points="{}"/>', "rim" if ring == 1 else "ring", corners)
     for share, (x, y) in zip(clamped, spokes, strict=True):
         drawing += line("spoke" if share is not None else "spoke missing", middle, (x, y))
     drawing += _area(middle, points)
     for point, spoke, state in zip(points, spokes, states, strict=True):
         hollow = point is None or state != "scored"
         x, y = point or spoke
-        drawing += Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"/>').format(
-            "point hollow" if hollow else "point", x, y
+        drawing += filled(
+            '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="4"/>', "point hollow" if hollow else "point", x, y
         )
     for index, (label, note) in enumerate(zip(labels, told, strict=True)):
         drawing += _spoke_label(middle, index, len(labels), label, note)
@@ -113,19 +123,19 @@ def bar(score: float | None, bounds: tuple[float, float], threshold: float | Non
     def across(value: float) -> float:
         return WIDTH * min(max(value / whole, 0.0), 1.0) if math.isfinite(value) else (WIDTH if value > 0 else 0.0)
 
-    drawing = Markup('<rect class="track" x="0" y="18" width="{}" height="12" rx="6"/>').format(WIDTH)
+    drawing = filled('<rect class="track" x="0" y="18" width="{}" height="12" rx="6"/>', WIDTH)
     low, high = sorted(bounds)
     if score is None or low < high:
-        drawing += Markup('<rect class="open" x="{:.1f}" y="18" width="{:.1f}" height="12" rx="6"/>').format(
-            across(low), max(across(high) - across(low), 4)
+        drawing += filled(
+            '<rect class="open" x="{:.1f}" y="18" width="{:.1f}" height="12" rx="6"/>',
+            across(low),
+            max(across(high) - across(low), 4),
         )
     if score is not None:
         told = f"Score {figure(score)} of {figure(out_of)}"
         told += f", an estimate between {figure(low)} and {figure(high)}" if low < high else ""
         if across(score) > 0:
-            drawing += Markup('<rect class="fill" x="0" y="18" width="{:.1f}" height="12" rx="6"/>').format(
-                across(score)
-            )
+            drawing += filled('<rect class="fill" x="0" y="18" width="{:.1f}" height="12" rx="6"/>', across(score))
     else:
         told = f"No score; it lies between {figure(low)} and {figure(high)} of {figure(out_of)}"
     if threshold is not None:
@@ -141,22 +151,27 @@ def bar(score: float | None, bounds: tuple[float, float], threshold: float | Non
 def share_bar(share: float | None) -> Markup:
     """A small bar beside a number that says the same, and so hidden from screen readers."""
     width = 96 * (_clamped(share) or 0.0)
-    fill = Markup('<rect class="fill" width="{:.1f}" height="6" rx="3"/>').format(width) if width else Markup("")
-    return Markup(
+    fill = filled('<rect class="fill" width="{:.1f}" height="6" rx="3"/>', width) if width else Markup("")
+    return filled(
         '<svg class="mini" viewBox="0 0 96 6" width="96" height="6" aria-hidden="true">'
-        '<rect class="{}" width="96" height="6" rx="3"/>{}</svg>'
-    ).format("track" if share is not None else "track missing", fill)
+        '<rect class="{}" width="96" height="6" rx="3"/>{}</svg>',
+        "track" if share is not None else "track missing",
+        fill,
+    )
 
 
 def points_bar(points: float, largest: float, tone: str = "") -> Markup:
     """Points given or taken, right or left of a middle line, beside the number that says the same."""
     width = 34 * min(abs(points) / largest, 1.0) if largest > 0 and math.isfinite(points) else 0.0
     x = 36 - width if points < 0 else 36.0
-    return Markup(
+    return filled(
         '<svg class="mini" viewBox="0 0 72 10" width="72" height="10" aria-hidden="true">'
         '<rect class="{}" x="{:.1f}" y="1" width="{:.1f}" height="8" rx="2"/>'
-        '<line class="axis" x1="36.0" y1="0" x2="36.0" y2="10"/></svg>'
-    ).format(tone or ("minus" if points < 0 else "plus"), x, width)
+        '<line class="axis" x1="36.0" y1="0" x2="36.0" y2="10"/></svg>',
+        tone or ("minus" if points < 0 else "plus"),
+        x,
+        width,
+    )
 
 
 def _bars(
@@ -170,13 +185,15 @@ def _bars(
         if share is None:
             drawing += text_at("missing", (_BARS_FROM, y + 17), note, "start")
             continue
-        drawing += Markup('<rect class="track" x="{}" y="{}" width="{}" height="10" rx="5"/>').format(
-            _BARS_FROM, y + 8, whole
-        )
+        drawing += filled('<rect class="track" x="{}" y="{}" width="{}" height="10" rx="5"/>', _BARS_FROM, y + 8, whole)
         if share:
             tone = "fill" if state == "scored" else "fill hollow"
-            drawing += Markup('<rect class="{}" x="{}" y="{}" width="{:.1f}" height="10" rx="5"/>').format(
-                tone, _BARS_FROM, y + 8, whole * share
+            drawing += filled(
+                '<rect class="{}" x="{}" y="{}" width="{:.1f}" height="10" rx="5"/>',
+                tone,
+                _BARS_FROM,
+                y + 8,
+                whole * share,
             )
         drawing += text_at("amount", (WIDTH, y + 17), note, "end")
     return svg(
@@ -193,7 +210,7 @@ def _area(middle: tuple[float, float], points: Sequence[tuple[float, float] | No
             edge.append(f"M{_xy(here)}L{_xy(after)}")
     if not fill:
         return Markup("")
-    return Markup('<path class="area" d="{}"/><path class="edge" d="{}"/>').format("".join(fill), "".join(edge))
+    return filled('<path class="area" d="{}"/><path class="edge" d="{}"/>', "".join(fill), "".join(edge))
 
 
 def _label_block(label: str, note: str, index: int, count: int) -> tuple[float, float]:
@@ -209,16 +226,16 @@ def _spoke_label(middle: tuple[float, float], index: int, count: int, label: str
     x = middle[0] + (_RADIUS + 13) * side
     y = middle[1] + _label_block(label, note, index, count)[0] + 11
     anchor: Anchor = "middle" if abs(side) < 0.05 else "start" if side > 0 else "end"
-    text = Markup("<title>{}</title>").format(visible(label))
+    text = filled("<title>{}</title>", visible(label))
     for number, part in enumerate(_spoke_lines(label, note)):
         text += text_at("label", (x, y + _LINE * number), part, anchor)
-    return Markup("<g>{}</g>").format(text)
+    return filled("<g>{}</g>", text)
 
 
 def _spoke_lines(label: str, note: str) -> list[Markup]:
     """The label, and its note behind the last line where there is room, else under it."""
     lines = [escape(visible(part)) for part in _lines(label)]
-    tail = Markup('<tspan class="{}">{}</tspan>').format("note" if note.endswith("%") else "note missing", note)
+    tail = filled('<tspan class="{}">{}</tspan>', "note" if note.endswith("%") else "note missing", note)
     if len(lines[-1]) + len(note) < _LABEL_CHARACTERS + 1:
         return [*lines[:-1], lines[-1] + " " + tail]
     return [*lines, tail]
@@ -229,8 +246,12 @@ def _fall(row: int, label: str, ends: tuple[float, float], tone: str, amount: st
     left, right = sorted(ends)
     return (
         _row_label(row, label, "label strong" if "final" in tone else "label")
-        + Markup('<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="16" rx="3"/>').format(
-            tone, left, y + 5, max(right - left, 1.5)
+        + filled(
+            '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="16" rx="3"/>',
+            tone,
+            left,
+            y + 5,
+            max(right - left, 1.5),
         )
         + text_at("amount strong" if "final" in tone else "amount", (WIDTH, y + 17), amount, "end")
     )
@@ -238,26 +259,36 @@ def _fall(row: int, label: str, ends: tuple[float, float], tone: str, amount: st
 
 def _row_label(row: int, label: str, name: str = "label") -> Markup:
     text = text_at(name, (0, 6 + _ROW * row + 17), short(label, 23), "start")
-    return Markup("<g><title>{}</title>{}</g>").format(visible(label), text)
+    return filled("<g><title>{}</title>{}</g>", visible(label), text)
 
 
 def svg(kind: str, height: int, told: str, drawing: Markup, width: int = WIDTH) -> Markup:
     """A drawing with what a screen reader says in its place."""
-    return Markup('<svg class="chart {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        kind, width, height, visible(told), drawing
+    return filled(
+        '<svg class="chart {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>',
+        kind,
+        width,
+        height,
+        visible(told),
+        drawing,
     )
 
 
 def text_at(name: str, at: tuple[float, float], text: str | Markup, anchor: Anchor) -> Markup:
     """A line of text, of a class."""
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
-        name, at[0], at[1], anchor, text if isinstance(text, Markup) else visible(text)
+    return filled(
+        '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>',
+        name,
+        at[0],
+        at[1],
+        anchor,
+        text if isinstance(text, Markup) else visible(text),
     )
 
 
 def line(name: str, start: tuple[float, float], end: tuple[float, float]) -> Markup:
     """A straight line, of a class."""
-    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(name, *start, *end)
+    return filled('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>', name, *start, *end)
 
 
 def trail(points: Sequence[tuple[float, float] | None], told: Sequence[str], radius: float) -> Markup:
@@ -267,11 +298,14 @@ def trail(points: Sequence[tuple[float, float] | None], told: Sequence[str], rad
     1
     """
     steps = [f"M{_xy(here)}L{_xy(after)}" for here, after in pairwise(points) if here is not None and after is not None]
-    drawing = Markup('<path class="edge" d="{}"/>').format("".join(steps)) if steps else Markup("")
+    drawing = filled('<path class="edge" d="{}"/>', "".join(steps)) if steps else Markup("")
     for point, words in zip(points, told, strict=True):
         if point is not None:
-            drawing += Markup('<circle class="point" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>').format(
-                *point, radius, visible(words)
+            drawing += filled(
+                '<circle class="point" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>',
+                *point,
+                radius,
+                visible(words),
             )
     return drawing
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .charts import WIDTH, Anchor, line, short, svg, text_at
+from .charts import WIDTH, Anchor, filled, line, short, svg, text_at
 from .excerpt import visible
 from .figures import figure, percent
 from .roles import Role
@@ -77,8 +77,13 @@ def histogram(
                 continue
             tall = max(layer.counts[bin_] / most * height, 1.5)
             name = f"bin is-{layer.role}" if layer.role else "bin"
-            drawing += Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-                name, bin_ * step + 1, base - tall, max(step - 2, 1), tall
+            drawing += filled(
+                '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>',
+                name,
+                bin_ * step + 1,
+                base - tall,
+                max(step - 2, 1),
+                tall,
             )
             base -= tall
     for drawn in lines:
@@ -100,7 +105,7 @@ def boxes(rows: Sequence[tuple[str, Box | None, float | None, PlotAxis]]) -> Mar
     for number, (label, box, mean, axis) in enumerate(rows):
         y = 20.0 + _ROW * number
         named = text_at("label", (0, y + 4), short(label, 19), "start")
-        drawing += Markup("<g><title>{}</title>{}</g>").format(visible(label), named)
+        drawing += filled("<g><title>{}</title>{}</g>", visible(label), named)
         if box is None:
             drawing += text_at("missing", (_LABEL_TO + 8, y + 4), "no scores", "start")
             told.append(f"{label} has no scores")
@@ -126,7 +131,7 @@ def heat(labels: Sequence[str], values: Sequence[Sequence[float | None]]) -> Mar
     for row in range(1, size):
         y = 6 + side * (row - 1)
         named = text_at("label", (0, y + side / 2 + 4), short(labels[row], 19), "start")
-        drawing += Markup("<g><title>{}</title>{}</g>").format(visible(labels[row]), named)
+        drawing += filled("<g><title>{}</title>{}</g>", visible(labels[row]), named)
         for column in range(row):
             value, x = values[row][column], _LABEL_TO + side * column
             told.append(f"{labels[row]} and {labels[column]} {_two(value)}")
@@ -137,8 +142,11 @@ def heat(labels: Sequence[str], values: Sequence[Sequence[float | None]]) -> Mar
     bottom = 6 + side * (size - 1)
     for column in range(size - 1):
         x = _LABEL_TO + side * (column + 0.5)
-        drawing += Markup('<g transform="translate({:.1f} {:.1f}) rotate(-45)">{}</g>').format(
-            x + 4, bottom + 14, text_at("tick", (0, 0), short(labels[column], 14), "end")
+        drawing += filled(
+            '<g transform="translate({:.1f} {:.1f}) rotate(-45)">{}</g>',
+            x + 4,
+            bottom + 14,
+            text_at("tick", (0, 0), short(labels[column], 14), "end"),
         )
     return svg("heat", math.ceil(bottom + 82), "Correlations: " + ", ".join(told), drawing)
 
@@ -152,8 +160,11 @@ def points(places: Sequence[tuple[float, float, Role]], across: PlotAxis, up: Pl
         y = 8 + height * (1 - up.share(value))
         drawing += line("grid", (left, y), (WIDTH, y)) + text_at("tick", (left - 6, y + 4), words, "end")
     for x, y, role in places[:MOST_DRAWN]:
-        drawing += Markup('<circle class="dot is-{}" cx="{:.1f}" cy="{:.1f}" r="3"/>').format(
-            role, left + across.share(x) * wide, 8 + height * (1 - up.share(y))
+        drawing += filled(
+            '<circle class="dot is-{}" cx="{:.1f}" cy="{:.1f}" r="3"/>',
+            role,
+            left + across.share(x) * wide,
+            8 + height * (1 - up.share(y)),
         )
     drawing += _ticks(across, left, wide, 8 + height + 16)
     drawing += text_at("tick", (WIDTH, 8 + height + 32), across.title, "end")
@@ -179,25 +190,35 @@ def _box(box: Box, mean: float | None, axis: PlotAxis, y: float) -> Markup:
     drawing += line("whisker", (x(box.low), y), (x(box.high), y))
     for end in (box.low, box.high):
         drawing += line("whisker", (x(end), y - 4), (x(end), y + 4))
-    drawing += Markup('<rect class="half" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" rx="2"/>').format(
-        x(box.first), y - 7, max(x(box.third) - x(box.first), 2)
+    drawing += filled(
+        '<rect class="half" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" rx="2"/>',
+        x(box.first),
+        y - 7,
+        max(x(box.third) - x(box.first), 2),
     )
     drawing += line("median", (x(box.median), y - 8), (x(box.median), y + 8))
     for outlier in {box.least, box.most} - {box.low, box.high}:
         if not box.low <= outlier <= box.high:
-            drawing += Markup('<circle class="outlier" cx="{:.1f}" cy="{:.1f}" r="2.6"/>').format(x(outlier), y)
+            drawing += filled('<circle class="outlier" cx="{:.1f}" cy="{:.1f}" r="2.6"/>', x(outlier), y)
     if mean is not None:
-        drawing += Markup('<circle class="mean" cx="{:.1f}" cy="{:.1f}" r="3"/>').format(x(mean), y)
+        drawing += filled('<circle class="mean" cx="{:.1f}" cy="{:.1f}" r="3"/>', x(mean), y)
     return drawing
 
 
 def _square(value: float | None, at: tuple[float, float], side: float, title: str) -> Markup:
     tone = "none" if value is None else "above" if value >= 0 else "below"
     full = 0.0 if value is None else 0.08 + 0.84 * abs(value)
-    return Markup(
+    return filled(
         '<rect class="square {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="3" fill-opacity="{:.2f}">'
-        "<title>{}</title></rect>"
-    ).format(tone, at[0] + 1, at[1] + 1, side - 2, side - 2, full, visible(title))
+        "<title>{}</title></rect>",
+        tone,
+        at[0] + 1,
+        at[1] + 1,
+        side - 2,
+        side - 2,
+        full,
+        visible(title),
+    )
 
 
 def _ticks(axis: PlotAxis, left: float, wide: float, y: float) -> Markup:

@@ -111,4 +111,4 @@ def merge_context(defaults: Mapping[str, Any], context: Context) -> Context:
     """A case's context with the command line's context where the case says nothing."""
     if not defaults:
         return context
-    return Context.of({**defaults, **context.model_dump(exclude_defaults=True)})
+    return Context.of({**defaults, **context.as_given("python")})

@@ -106,7 +106,7 @@ class CaseTexts:
                 from .bulk import run as bulk
             cases = None if wanted is None else {case for case, _ in wanted}
             plan = compile_rubric(manifest.rubrics[0].rubric())
-            for case, context in bulk.contexts(plan, self._run.path, cases):
+            for case, context in bulk.contexts(plan, self._run.path, cases, self._run.may_read):
                 yield (case, 0), PromptAndResponse(context.prompt, context.response)
             return
         if manifest is not None:

@@ -1,7 +1,8 @@
 """Evaluates by code alone on every core: in this process, and in one more for each further core.
 
 Evaluations come in the order of their cases, as they do from one process. A run has to go on for a moment before
-other processes are started, which costs each of them most of a second.
+other processes are started, which costs each of them half a second. This one goes on meanwhile: another process is
+handed cases from when it is ready on.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ CHUNK = 16
 """Cases that are handed over together."""
 AHEAD = 3
 """Chunks that a process has: one under way, the others waiting for it."""
-PATIENCE = 5.0
-"""Seconds that another process may take to end."""
+WINDOW = 16
+"""Chunks for each process that may be out or done while the first of them is still wanted: nobody waits for a chunk
+that takes longer than others, and no more than these are held."""
+
+
+_RESULTS = msgspec.msgpack.Decoder(list[ResultMessage])
 
 
 class CoreEvaluator:
@@ -57,26 +62,41 @@ class CoreEvaluator:
 class _Chunk:
     """Some cases on their way, in the order in which they are wanted back."""
 
-    __slots__ = ("results", "works")
+    __slots__ = ("answer", "is_lost", "results", "works")
 
     def __init__(self, works: list[CaseWork]) -> None:
         self.works = works
-        self.results: list[Judged] | None = None
+        self.results: list[Judged] = []  # where they were evaluated here
+        self.answer = b""  # of another process
+        self.is_lost = False  # with the process that had it
+
+    @property
+    def is_back(self) -> bool:
+        return bool(self.results or self.answer)
+
+    def judged(self) -> list[Judged]:
+        """What came back. Reading it is left to whoever wants it: the thread that listens would only be in the way."""
+        if self.results:
+            return self.results
+        return [
+            (work, outcome_of(result)) for work, result in zip(self.works, _RESULTS.decode(self.answer), strict=True)
+        ]
 
 
 class _CoreProcess:
-    """Another process, the chunks it has, and the thread that sees to it."""
+    """Another process, the chunks it has, and the threads that see to it."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rubrica.runs.core_worker"],
+            # looking for cycles in what is being loaded takes an eighth of the time for it
+            [sys.executable, "-c", "import gc; gc.disable(); from rubrica.runs.core_worker import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=worker_environment(),
         )
         self.orders, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
         self.chunks: deque[_Chunk] = deque()
-        self.is_lost = False
+        self.is_ready = False  # to be handed cases: it has started, and was not lost since
         self._given: SimpleQueue[_Chunk | None] = SimpleQueue()
         self._sent: set[str] = set()  # hashes of rubrics
 
@@ -101,15 +121,11 @@ class _CoreProcess:
         cases = [case_message(ticket, work) for ticket, work in enumerate(chunk.works)]
         return msgspec.msgpack.encode(CaseChunk(cases, rubrics))
 
-    def end(self, *, early: bool) -> None:
+    def end(self) -> None:
+        """It holds nothing that is wanted, so it need not end by itself."""
         self.give(None)
-        if early:
-            self.process.kill()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.process.kill()
+        self.process.wait()
 
 
 class _CorePool:
@@ -119,8 +135,7 @@ class _CorePool:
         self._news = Condition()
         self._processes = [_CoreProcess() for _ in range(others)]
         self._order: deque[_Chunk] = deque()  # as they are wanted back
-        self._most = AHEAD * others + 2
-        self._is_over = False
+        self._most = WINDOW * (others + 1)
 
     def evaluated(self, waiting: Iterator[CaseWork]) -> Iterator[Judged]:
         threads = [Thread(target=self._listen, args=(process,), daemon=True) for process in self._processes]
@@ -130,9 +145,8 @@ class _CorePool:
         try:
             yield from self._drawn(waiting)
         finally:
-            self._is_over = True
             for process in self._processes:
-                process.end(early=bool(process.chunks))
+                process.end()
             for thread in threads:
                 thread.join()
             for process in self._processes:
@@ -141,61 +155,51 @@ class _CorePool:
     def _drawn(self, waiting: Iterator[CaseWork]) -> Iterator[Judged]:
         while True:
             self._hand_out(waiting)
-            own = None
-            with self._news:
-                if not self._order:
+            if not self._order or not self._order[0].is_back:
+                own = self._own_chunk(waiting)
+                if own is not None:
+                    own.results = list(evaluate_each(own.works))
+                elif not self._order:
                     return
-                first = self._order[0]
-                if first.results is None and len(self._order) < self._most:
-                    own = _next_chunk(waiting)
-                    if own is not None:
-                        self._order.append(own)
-                if first.results is None and own is None:
-                    self._news.wait()
-                    continue
-            if own is not None:
-                own.results = list(evaluate_each(own.works))
-            while self._order and (results := self._order[0].results) is not None:
-                self._order.popleft()
-                yield from results
+                else:
+                    self._wait_for(self._order[0])
+            while self._order and self._order[0].is_back:
+                yield from self._order.popleft().judged()
+
+    def _wait_for(self, chunk: _Chunk) -> None:
+        with self._news:
+            self._news.wait_for(lambda: chunk.is_back or chunk.is_lost)
 
     def _hand_out(self, waiting: Iterator[CaseWork]) -> None:
-        """Fill up every process that is there; where none is left, this one goes on alone."""
+        """Fill up every process that is ready."""
         for process in self._processes:
-            while not process.is_lost and len(process.chunks) < AHEAD and len(self._order) < self._most:
-                chunk = _next_chunk(waiting)
-                if chunk is None:
-                    return
+            while process.is_ready and len(process.chunks) < AHEAD and (chunk := self._next_chunk(waiting)) is not None:
                 with self._news:
-                    self._order.append(chunk)
+                    chunk.is_lost = not process.is_ready
                     process.chunks.append(chunk)
                 process.give(chunk)
-        if not self._order and (chunk := _next_chunk(waiting)) is not None:
-            chunk.results = list(evaluate_each(chunk.works))
-            self._order.append(chunk)
+
+    def _own_chunk(self, waiting: Iterator[CaseWork]) -> _Chunk | None:
+        """A chunk for this process: one that was lost with another, or else the next one."""
+        lost = next((chunk for chunk in self._order if chunk.is_lost and not chunk.is_back), None)
+        return lost or self._next_chunk(waiting)
+
+    def _next_chunk(self, waiting: Iterator[CaseWork]) -> _Chunk | None:
+        if len(self._order) >= self._most or not (works := list(islice(waiting, CHUNK))):
+            return None
+        chunk = _Chunk(works)
+        self._order.append(chunk)
+        return chunk
 
     def _listen(self, process: _CoreProcess) -> None:
-        """Take in what a process has evaluated. What a lost one had is evaluated here."""
-        decoder = msgspec.msgpack.Decoder(list[ResultMessage])
-        while True:
-            body = read_message(process.answers)
-            if body is None:
-                break
-            results = decoder.decode(body)
+        """Take in what a process says: that it is ready, then what it has evaluated. What a lost one had is lost."""
+        process.is_ready = read_message(process.answers) is not None
+        while (body := read_message(process.answers)) is not None:
             with self._news:
-                chunk = process.chunks.popleft()
-                chunk.results = [(work, outcome_of(result)) for work, result in zip(chunk.works, results, strict=True)]
+                process.chunks.popleft().answer = body
                 self._news.notify()
         with self._news:
-            process.is_lost = True
-            left = list(process.chunks)
-            process.chunks.clear()
-        for chunk in left if not self._is_over else ():
-            chunk.results = list(evaluate_each(chunk.works))
-            with self._news:
-                self._news.notify()
-
-
-def _next_chunk(waiting: Iterator[CaseWork]) -> _Chunk | None:
-    works = list(islice(waiting, CHUNK))
-    return _Chunk(works) if works else None
+            process.is_ready = False
+            for chunk in process.chunks:
+                chunk.is_lost = True
+            self._news.notify()

@@ -1,7 +1,8 @@
-"""A process that evaluates cases by code alone: ``python -m rubrica.runs.core_worker``.
+"""A process that evaluates cases by code alone.
 
-It is a program of its own rather than a fork, since a fork of a process with threads may hang. It reads messages, each
-behind its length, and answers each with the results of its cases; it ends when there is nothing more to read.
+It is a program of its own rather than a fork, since a fork of a process with threads may hang. It says that it is
+ready, then reads messages, each behind its length, and answers each with the results of its cases; it ends when there
+is nothing more to read.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
 
 from .case_messages import CaseMessage, ResultMessage, SentRubrics
+from .concurrency import YOUNG
 
 LENGTH = 8
 """Bytes of the length before every message."""
+READY = b"ready"
 
 
 class CaseChunk(msgspec.Struct, frozen=True, array_like=True):
@@ -57,6 +60,9 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
     """Evaluate what is asked for until there is no more."""
     decoder, sent = msgspec.msgpack.Decoder(CaseChunk), SentRubrics()
     gc.freeze()
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    gc.enable()
+    write_message(answers, READY)
     while (body := read_message(orders)) is not None:
         chunk = decoder.decode(body)
         for wanted, document in chunk.rubrics.items():
@@ -64,7 +70,7 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
         write_message(answers, msgspec.msgpack.encode([evaluated(sent, case) for case in chunk.cases]))
 
 
-if __name__ == "__main__":
+def main() -> None:
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except (KeyboardInterrupt, BrokenPipeError):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from rubrica.engine.cases import BadLine, Case
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
@@ -18,8 +20,7 @@ if TYPE_CHECKING:  # judging by code alone needs no models and no price list
     from rubrica.llm.estimate import CostEstimate
 
 
-@dataclass(frozen=True, slots=True)
-class RunOpened:
+class RunOpened(msgspec.Struct, frozen=True):
     """The folder is locked, and what was done before is known."""
 
     opening: RunOpening
@@ -27,8 +28,7 @@ class RunOpened:
     unreadable: int = 0  # stored lines that are no evaluations any more; those cases are judged again
 
 
-@dataclass(frozen=True, slots=True)
-class RunAdvanced:
+class RunAdvanced(msgspec.Struct, frozen=True):
     """How far a run has come. It is told when judging begins, now and then, and when it ends."""
 
     done: int  # evaluations, with those of before
@@ -40,22 +40,19 @@ class RunAdvanced:
     nodes: int | None = None  # of the cluster that judges; None: this machine does
 
 
-@dataclass(frozen=True, slots=True)
-class LineBroken:
+class LineBroken(msgspec.Struct, frozen=True):
     """A line that is no case, or a case that cannot be judged; it is passed over."""
 
     line: BadLine
 
 
-@dataclass(frozen=True, slots=True)
-class IdRepeated:
+class IdRepeated(msgspec.Struct, frozen=True):
     """The first case whose id another one has; such cases get a number."""
 
     case: Case
 
 
-@dataclass(frozen=True, slots=True)
-class RunNote:
+class RunNote(msgspec.Struct, frozen=True):
     """Something that whoever started the run may want to know."""
 
     text: str
@@ -69,8 +66,7 @@ def unheard(_event: RunEvent) -> None:
     """For whoever wants the outcome only."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCounts:
+class RunCounts(msgspec.Struct, frozen=True):
     """What one execution of a run has done."""
 
     added: int = 0  # evaluations
@@ -103,8 +99,7 @@ class RunOutcome:
     reason: str = ""  # why no model answered
 
 
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
+class RunEstimate(msgspec.Struct, frozen=True):
     """What executing a run would ask. Repairs and retries come on top."""
 
     evaluations: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +45,7 @@ from .judging import open_cluster, open_jury
 from .loop import draw_results, loop_outcome
 from .mirror.copy import find_copy
 from .mirror.mirror import mirrored
-from .preparation import prepared_finish
+from .preparation import FinishPreparation
 from .progress import ProgressMeter
 from .request import EVERY_CASE, CaseChoice, RunRequest
 from .rubrics import RunRubrics
@@ -81,7 +81,8 @@ def execute_run(
         if cases.material is None:
             _look_at(cases, tell)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
-        execution = _Execution(request, rubrics, opening, tell, stop)
+        preparation = FinishPreparation(request.folder, rubrics.rubrics, request.judging.names)
+        execution = _Execution(request, rubrics, opening, tell, stop, stack.enter_context(preparation))
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()
         else:
@@ -93,7 +94,7 @@ def execute_run(
         made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
         from .finish import finish  # here, since templates and charts need not be there before
 
-        tally, notes = finish(request.folder, now)
+        tally, notes = finish(request.folder, now, preparation.derived)
         for text in (*made, *notes):
             tell(RunNote(text))
         return replace(outcome, tally=tally)
@@ -122,6 +123,7 @@ class _Execution:
     opening: RunOpening
     tell: Tell
     stop: Event | None
+    preparation: FinishPreparation
 
     def one_by_one(self, jury: JurySession | ClusterSession | None) -> RunOutcome:
         """Judge case after case, and keep each evaluation as it is finished."""
@@ -163,7 +165,7 @@ class _Execution:
         cases = self.request.cases
         evaluator = jury.evaluator if jury is not None else self._by_code()
         selection, expected = cases.settled(), cases.expected()
-        with cases.opened() as file, prepared_finish() if jury is not None else nullcontext():
+        with cases.opened() as file:
 
             def broken(line: BadLine) -> None:
                 line = placed(file, line)
@@ -173,6 +175,8 @@ class _Execution:
             batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
+            if jury is not None:
+                results = self.preparation.gathered(results, is_new=kept.done.is_empty)
             meter = ProgressMeter(file, kept, tally, expected, jury)
             return draw_results(results, meter.read, self.tell, self.stop)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rubrica.extras import MissingExtraError, requires
+from rubrica.model.rubric import Rubric
 
 from .files.atomic import write_atomically
 from .files.folder import COLUMNS, PAGE, SUMMARY
@@ -28,50 +28,72 @@ from .summary.tally import RunTally
 if TYPE_CHECKING:
     from .files.parquet_rows import ColumnsWriter
 
-CHUNK = 1_024
+CHUNK = 256
 """Rows that are held at once."""
 
 
-def finish(folder: Path, now: datetime) -> tuple[RunTally, list[str]]:
+def finish(folder: Path, now: datetime, derived: DerivedFiles | None = None) -> tuple[RunTally, list[str]]:
     """Write columns, summary and page, and what the whole run came to; with notes on what could not be made.
 
-    No evaluation in the folder supersedes another one any more.
+    No evaluation in the folder supersedes another one any more. They are read unless `derived` has them all already.
     """
     manifest = read_manifest(folder)
     if manifest is not None:
         msgspec.structs.replace(manifest, finished=now.isoformat(timespec="seconds")).write(folder)
     run = replace(StoredRun.open(folder), is_tidy=True)
-    return write_derived(run, run.rows())
+    return derived.write(run) if derived is not None else write_derived(run, run.rows())
 
 
 def write_derived(run: StoredRun, rows: Iterator[RunRow]) -> tuple[RunTally, list[str]]:
     """Write what is made of a run's rows, which are read once for all of it."""
-    notes: list[str] = []
-    folder, rubrics = run.path, run.rubrics()
     bulk = run.manifest is not None and run.manifest.kind == "bulk"  # its records would have to be made to be shown
-    tally, summary = RunTally(), SummaryBuilder()
-    page = PageDataBuilder(rubrics, Random(0), 0 if bulk else CARDS)  # noqa: S311 - a sample, not a secret
-    with ExitStack() as stack:
-        columns = None if (folder / COLUMNS).exists() else _columns(folder / COLUMNS, notes, stack)
+    derived = DerivedFiles(run.path, run.rubrics(), 0 if bulk else CARDS)
+    try:
+        derived.add_all(rows)
+        return derived.write(run)
+    finally:
+        derived.close()
+
+
+class DerivedFiles:
+    """What is made of a run's rows: added up as they come, written when all were there. Close it in any case."""
+
+    def __init__(self, folder: Path, rubrics: Mapping[str, Rubric], cards: int = CARDS) -> None:
+        self._rubrics = rubrics
+        self._notes: list[str] = []
+        self._tally, self._summary = RunTally(), SummaryBuilder()
+        self._page = PageDataBuilder(rubrics, Random(0), cards)  # noqa: S311 - a sample, not a secret
+        self._columns = None if (folder / COLUMNS).exists() else self._new_columns(folder / COLUMNS)
+
+    def add_all(self, rows: Iterator[RunRow]) -> None:
         while chunk := list(islice(rows, CHUNK)):
             for row in chunk:
-                tally.add_row(row, rubrics.get(row.rubric.partition("@")[0]))
-                summary.add(row)
-            page.add(chunk)
-            if columns is not None:
-                columns.add(chunk)
-    with write_atomically(folder / SUMMARY) as place:
-        place.write_bytes(msgspec.json.format(msgspec.json.encode(summary.summary().to_dict()), indent=1) + b"\n")
-    with write_atomically(folder / PAGE) as place, place.open("w", encoding="utf-8") as stream:
-        draw_page(run, page.found, stream)
-    return tally, notes
+                self._tally.add_row(row, self._rubrics.get(row.rubric.partition("@")[0]))
+                self._summary.add(row)
+            self._page.add(chunk)
+            if self._columns is not None:
+                self._columns.add(chunk)
 
+    def write(self, run: StoredRun) -> tuple[RunTally, list[str]]:
+        """Write all files; what the run came to, and notes on what could not be made."""
+        if self._columns is not None:
+            self._columns.store()
+        with write_atomically(run.path / SUMMARY) as place:
+            summary = msgspec.json.encode(self._summary.summary().to_dict())
+            place.write_bytes(msgspec.json.format(summary, indent=1) + b"\n")
+        with write_atomically(run.path / PAGE) as place, place.open("w", encoding="utf-8") as stream:
+            draw_page(run, self._page.found, stream)
+        return self._tally, self._notes
 
-def _columns(path: Path, notes: list[str], stack: ExitStack) -> ColumnsWriter | None:
-    try:
-        with requires("tables", f"no {COLUMNS}"):
-            from .files.parquet_rows import ColumnsWriter  # here, since polars takes half a second to load
-    except MissingExtraError as error:
-        notes.append(str(error))
-        return None
-    return stack.enter_context(ColumnsWriter(path))
+    def close(self) -> None:
+        if self._columns is not None:
+            self._columns.close()
+
+    def _new_columns(self, path: Path) -> ColumnsWriter | None:
+        try:
+            with requires("tables", f"no {COLUMNS}"):
+                from .files.parquet_rows import ColumnsWriter  # here, since polars takes half a second to load
+        except MissingExtraError as error:
+            self._notes.append(str(error))
+            return None
+        return ColumnsWriter(path)

@@ -1,40 +1,105 @@
-"""Prepares the end of a run while its models are waited for: what is loaded then need not be loaded before or after."""
+"""Prepares the end of a run in a thread while its models are waited for: loads what only the end needs, and adds up
+the evaluations as they are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import chain
+from pathlib import Path
+from queue import SimpleQueue
 from threading import Event, Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
+from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
+from rubrica.model.evaluation import Evaluation
+from rubrica.model.rubric import Rubric
 
 from .files.folder import COLUMNS
+from .files.rows import RunRow, row_of
 
+if TYPE_CHECKING:
+    from .finish import DerivedFiles
+
+BEFORE_PRICES = 0.02
+"""Seconds until the first calls are on their way. Their prices are loaded while nobody has answered yet."""
 BEFORE_PREPARING = 0.5
 """Seconds that a run has to take before it is worth preparing for its end."""
 
 
-@contextmanager
-def prepared_finish(after: float = BEFORE_PREPARING) -> Iterator[None]:
-    """Load what `finish` needs beside what is done meanwhile: that takes as long as all `finish` does with it."""
-    is_over = Event()
-    thread = Thread(target=_prepare, args=(is_over, after))
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
+class FinishPreparation:
+    """What of the end of a run can be done before. Use it in a `with` for as long as `derived` is wanted."""
+
+    def __init__(
+        self, folder: Path, rubrics: Mapping[str, Rubric], models: Sequence[str], after: float = BEFORE_PREPARING
+    ) -> None:
+        self.derived: DerivedFiles | None = None  # with every evaluation; None: they are to be read from the folder
+        self._folder, self._rubrics, self._models, self._after = folder, rubrics, models, after
+        self._rows: SimpleQueue[RunRow | None] = SimpleQueue()
+        self._is_over = Event()
+
+    def gathered(
+        self, evaluations: Generator[Evaluation, None, None], *, is_new: bool
+    ) -> Generator[Evaluation, None, None]:
+        """The same evaluations, while the end is prepared; `is_new` says that the run had none before."""
+        thread = Thread(target=self._prepare, args=(is_new,))
+        thread.start()
+        try:
+            with closing(evaluations):
+                for evaluation in evaluations:
+                    if is_new:
+                        self._rows.put(row_of(evaluation))
+                    yield evaluation
+        finally:
+            self._rows.put(None)
+            self._is_over.set()
+            thread.join()
+
+    def _prepare(self, is_new: bool) -> None:
+        if self._is_over.wait(BEFORE_PRICES):
+            return
+        _load_prices(self._models)
+        if self._is_over.wait(self._after):
+            return
+        _load_finish()
+        if is_new and (first := self._rows.get()) is not None:  # no table of an earlier run is there from now on
+            self._add_up(chain((first,), iter(self._rows.get, None)))
+
+    def _add_up(self, rows: Iterator[RunRow]) -> None:
+        from .finish import DerivedFiles
+
+        derived = DerivedFiles(self._folder, self._rubrics)
+        try:
+            derived.add_all(rows)
+        except RubricaError:
+            derived.close()  # and the end tells what was in the way
+        else:
+            self.derived = derived
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.derived is not None:
+            self.derived.close()
 
 
-def _prepare(is_over: Event, after: float) -> None:
-    if is_over.wait(after):
-        return
+def _load_finish() -> None:
     from .summary.page import load_templates  # here, since it is slow, which is the point
 
     load_templates()
-    try:
-        with requires("tables", COLUMNS):
-            from .files import parquet_rows  # noqa: F401 - for finish
-    except MissingExtraError:
-        return  # told at the end
+    with suppress(MissingExtraError), requires("tables", COLUMNS):  # told at the end
+        from .files import parquet_rows  # noqa: F401 - for finish
+
+
+def _load_prices(models: Sequence[str]) -> None:
+    from rubrica.llm.model import Usage  # here, since judging by code alone needs no models
+    from rubrica.llm.price import price
+
+    with suppress(MissingExtraError):  # told where a price is wanted
+        for name in models:
+            price(name, Usage())

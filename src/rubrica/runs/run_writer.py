@@ -56,6 +56,11 @@ class DoneEvaluations:
                 self._retry.put(key, int(retry))
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing at all, readable or not."""
+        return not (len(self._done) or self.unreadable)
+
+    @property
     def before(self) -> int:
         """How many evaluations there were, not counting those that are to be made anew."""
         return len(self._done) - len(self._retry)
@@ -144,7 +149,7 @@ class RunWriter:
 
 def encoded(context: Context) -> bytes:
     """A context as it stands in a stored evaluation."""
-    return msgspec.json.encode(context.model_dump(mode="json", exclude_defaults=True))
+    return msgspec.json.encode(context.as_given())
 
 
 def asked_of(evaluation: Evaluation) -> Iterator[DimensionResult]:

@@ -25,6 +25,19 @@ BOARD_FORM = 1
 
 _scores = evaluation_scores.c
 _rows = standings.c
+_means = player_means.c
+_MEANS = (
+    _means.game_session_id,
+    _means.attachment_id,
+    _means.player_id,
+    _means.raw_mean,
+    _means.normalized_mean,
+    _means.rounds,
+    _means.scored,
+    _means.low,
+    _means.high,
+)
+"""The columns that a `PlayerMean` is made of, in its order."""
 
 
 class Board(NamedTuple):
@@ -126,18 +139,7 @@ def replace_means(
 
 def kept_means(conn: Connection, attachment_ids: Sequence[UUID]) -> list[PlayerMean]:
     """Every player's means under some attached rubrics, as they are kept."""
-    table = player_means.c
-    query = select(
-        table.game_session_id,
-        table.attachment_id,
-        table.player_id,
-        table.raw_mean,
-        table.normalized_mean,
-        table.rounds,
-        table.scored,
-        table.low,
-        table.high,
-    ).where(table.attachment_id.in_(list(attachment_ids)))
+    query = select(*_MEANS).where(player_means.c.attachment_id.in_(list(attachment_ids)))
     return [player_mean(row) for row in conn.execute(query)]
 
 
@@ -146,17 +148,7 @@ def joined_means(conn: Connection, chosen: ColumnElement[bool]) -> list[PlayerMe
     they are now there are none."""
     table = player_means.c
     query = (
-        select(
-            table.game_session_id,
-            table.attachment_id,
-            table.player_id,
-            table.raw_mean,
-            table.normalized_mean,
-            table.rounds,
-            table.scored,
-            table.low,
-            table.high,
-        )
+        select(*_MEANS)
         .join(game_rubrics, game_rubrics.c.id == table.attachment_id)
         .join(games, games.c.id == table.game_session_id)
         .where(game_rubrics.c.detached_at.is_(None), games.c.board_form == BOARD_FORM, chosen)

@@ -29,9 +29,9 @@ from rubrica.runs.summary.grading import Grading, name_of
 from rubrica.runs.summary.measures import PASSED
 from rubrica.runs.summary.summary import SummaryBuilder
 
+from . import DEFAULT_FILE
 from .trend import TrendPoint
 
-DEFAULT_FILE = Path(".rubrica/baselines.json")
 MOST_KEPT = 100
 MOST_AUTOMATIC = 10
 """Runs added by themselves whose cases are kept too; of older ones only the figures are."""
