@@ -100,7 +100,8 @@ class StaleError(ConflictError):
 
 
 class BusyError(RubricaError):
-    """Too much is being worked on now, for whoever asks (`own`) or for everybody; it may be tried again later."""
+    """Too much is being worked on now, for whoever asks (`own`) or for everybody, or what is needed cannot be reached;
+    it may be tried again later."""
 
     def __init__(self, message: str, *, own: bool) -> None:
         super().__init__(message)

@@ -18,6 +18,14 @@ from browser.browsers import CHROMIUM, MISSING, Site, browser, served, tab
 from council_samples import Seat, members
 
 ANSWERS = {"ann": "quality 9: in 1889 <b id=injected>bold</b>", "bo": "quality 6: long ago", "cy": "quality 3: no idea"}
+ANSWERED = {  # by the judge, each once, where a criterion asks so
+    "Names the usual dose.": "yes",
+    "Warns about alcohol.": "no",
+    "Says when to see a doctor.": "no",
+    "Invents a dose.": "no",
+    "Says to pull it out straight.": "met",
+    "Says what to watch for.": "not_met",
+}
 REPLY = {"score": 9, "reason": "a fine <i>answer</i>", "confidence": 0.9}
 
 
@@ -72,7 +80,8 @@ def judging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("judging")
     choices = {label: {"reason": "has the year", "choice": label, "confidence": 0.9} for label in "AB"}
     preferring = [{"pattern": f"(?s)response {label}\nIn 1889", "reply": reply} for label, reply in choices.items()]
-    lines = [*preferring, {"reply": REPLY}]
+    answers = [{"match": said, "reply": {"reason": "read", "answer": answer}} for said, answer in ANSWERED.items()]
+    lines = [*preferring, *answers, {"reply": REPLY}]
     (folder / "judge.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with served(folder, [f"--judge=scripted:{folder / 'judge.jsonl'}"]) as running:
         yield running

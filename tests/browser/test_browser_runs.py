@@ -11,9 +11,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.browsers import Site, expect_to_fit, opened, sign_in, tab
 from browser.contents import conducted, kept_as_baseline, written
+from rubrica.packs.library import examples
 from rubrica.runs.stored import StoredRun
 from rubrica.studio.runs.paths import baselines_file
 from warm_start import rubrica_command
+
+EXAMPLES = sum(1 for _ in examples("answer-quality"))
 
 RUBRIC = """\
 name: length
@@ -119,23 +122,23 @@ def test_a_run_is_started_left_and_found_again(page: Page) -> None:
     page.get_by_role("option", name="(answer-quality@").filter(has_text="with Rubrica").click()
     expect(page.get_by_label("Name of the run")).not_to_have_value("")
     page.get_by_role("dialog").get_by_label("Cases", exact=True).click()
-    page.get_by_role("option", name="the rubric's 18 examples").click()
-    expect(page.get_by_role("dialog").get_by_text("the rubric's 18 examples")).to_be_visible()
-    expect(page.get_by_text("18 cases: 18 evaluations.")).to_be_visible()
+    page.get_by_role("option", name=f"the rubric's {EXAMPLES} examples").click()
+    expect(page.get_by_role("dialog").get_by_text(f"the rubric's {EXAMPLES} examples")).to_be_visible()
+    expect(page.get_by_text(f"{EXAMPLES} cases: {EXAMPLES} evaluations.")).to_be_visible()
     page.get_by_text("How many cases, and how often").click()
     page.get_by_label("A sample of").fill("few")
     expect(page.get_by_text("a sample is a number of cases")).to_be_visible()
     page.get_by_label("A sample of").fill("12")
-    expect(page.get_by_text("12 of 18 cases: 12 evaluations.")).to_be_visible()
+    expect(page.get_by_text(f"12 of {EXAMPLES} cases: 12 evaluations.")).to_be_visible()
     page.get_by_label("A sample of").fill("")
-    expect(page.get_by_text("18 cases: 18 evaluations.")).to_be_visible()
+    expect(page.get_by_text(f"{EXAMPLES} cases: {EXAMPLES} evaluations.")).to_be_visible()
     page.get_by_label("Name of the run").fill("from here")
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_url("**/runs/from%20here")
     opened(page, "/runs")
     page.get_by_role("link", name="from here").click()
     expect(page.get_by_role("table", name="Evaluations")).to_be_visible()
-    expect(page.get_by_text("18 evaluations")).to_be_visible()
+    expect(page.get_by_text(f"{EXAMPLES} evaluations")).to_be_visible()
 
 
 def test_a_file_without_cases_is_refused_where_it_was_chosen(page: Page, tmp_path: Path) -> None:

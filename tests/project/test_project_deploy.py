@@ -61,6 +61,8 @@ def commands() -> list[tuple[str, list[str]]]:
             (file, service["command"]) for service in document.get("services", {}).values() if "command" in service
         ]
         found += [(file, shlex.split(line)[1:]) for line in inside(document, "entrypoint") if isinstance(line, str)]
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    found += [("deploy.md", shlex.split(line)) for line in re.findall(r"^rubrica +(.+)$", page, re.MULTILINE)]
     for path in [*FILES, DEPLOY / "Dockerfile"]:  # and in comments
         for line in re.findall(r"run --rm server (.+?)(?:\s{2}|$)", path.read_text("utf-8"), re.MULTILINE):
             found.append((path.name, shlex.split(line, comments=True)))
@@ -136,9 +138,12 @@ def test_what_is_named_is_there() -> None:
             labels = document["spec"]["template"]["metadata"]["labels"]
             assert document["spec"]["selector"]["matchLabels"] == labels
     folders = {
-        args[args.index(option) + 1] for _, args in commands() for option in ("--runs", "--folder") if option in args
+        (file == "deploy.md", args[args.index(option) + 1])
+        for file, args in commands()
+        for option in ("--runs", "--folder")
+        if option in args
     }
-    assert folders == {"/data/runs"}
+    assert folders == {(False, "/data/runs"), (True, "/srv/runs")}
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     for service in compose["services"].values():
         for volume in service.get("volumes", []):

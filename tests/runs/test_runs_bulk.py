@@ -184,6 +184,18 @@ def test_what_cannot_be_judged_column_by_column_is_judged_all_the_same() -> None
     assert [row["dimension.d"] for row in rows] == [bits(0.5), bits(0.0)]
 
 
+def test_a_response_is_held_against_the_reference_of_its_own_case() -> None:
+    document = {
+        "name": "key",
+        "dimensions": {"right": {"formula": "contains_reference"}},
+        "score": {"out_of": 1},
+        "scale": {"min": 0, "max": 1},
+        "verdicts": [{"label": "scored"}],
+    }
+    rows = alike(document, *({"response": "In Paris.", "reference": town} for town in ("Paris", "Rome", "Paris")))
+    assert [row["score"] for row in rows] == [bits(1.0), bits(0.0), bits(1.0)]
+
+
 def test_long_texts_are_read_as_far_as_everywhere() -> None:
     document = {
         "dimensions": {"d": {"formula": "1"}},

@@ -14,8 +14,6 @@ import polars as pl
 import pytest
 from cluster_nodes import ENVIRONMENT, ClusterNodes, cluster_nodes
 from loopback import Loopback
-from object_server import BUCKET, put_objects, serving_objects
-from object_server import environment as objects
 from runs_judged import (
     JUDGE,
     KIND,
@@ -29,6 +27,8 @@ from runs_judged import (
     write_cases,
 )
 
+from object_server import BUCKET, put_objects, serving_objects
+from object_server import environment as objects
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_text
 from rubrica.runs.bulk.run import bulk_rows

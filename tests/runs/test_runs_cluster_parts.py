@@ -114,7 +114,7 @@ def test_a_node_with_another_version_is_told(tmp_path: Path) -> None:
     source.write_text('{"response": "Hi"}')
     plan = compile_rubric(rubric_from_data(WORDY))
     job = PieceJob(UsedRubric.of(plan.rubric).document, plan.rubric.hash, "group", "0.0")
-    figures = judge_piece(job, PlacedPiece(pieces_of(source)[0], str(source)), b"")
+    figures = judge_piece(job, PlacedPiece(next(pieces_of(source)), str(source)), b"")
     assert "install the same on both" in figures.problem
 
 

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 import rubrica
+from rubrica.cli.comparison_tables import comparison_page
 from rubrica.cli.summary_tables import criteria_tables
 from rubrica.engine.cases import BadLine
 from rubrica.model.context import Context
@@ -82,6 +83,15 @@ def test_a_case_whose_criteria_nobody_reads_is_told_with_its_line_and_the_way_ou
     assert "give it a dimension with `from: criteria`, or leave the criteria out" in errors
 
 
+def test_an_empty_answer_is_kept_as_one_and_not_judged_again(tmp_path: Path) -> None:
+    cases = [{"id": "a", "response": "", "criteria": CRITERIA}]
+    _, again = (rubrica.run(cases, rubric=RUBRIC, out=tmp_path / "run") for _ in range(2))
+    context = again.evaluation("a").context
+    assert context is not None
+    assert context.has_response
+    assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
+
+
 def test_a_run_without_a_judge_leaves_criteria_unscored() -> None:
     found = rubrica.run([{"id": "a", "response": "x", "criteria": CRITERIA}], rubric=RUBRIC).evaluation("a")
     assert found.verdict == "inconclusive"
@@ -116,6 +126,27 @@ def test_two_runs_are_compared_by_tag() -> None:
     after = [row(str(number), 1, 1, 0) for number in range(8)]
     lines = {line.measure: line for line in compare(before, after).lines}
     assert lines[Measure("tag", "care")].mean == pytest.approx(0.5)
+
+
+def test_two_runs_are_compared_by_position_which_decides_nothing() -> None:
+    before = [row(str(number), 1, 0, 0) for number in range(12)]
+    after = [row(str(number), 1, 1, None if number else 1) for number in range(12)]
+    found = compare(before, after)
+    assert [(one.position, one.before, one.after, one.cases) for one in found.positions] == [
+        (1, 1, 1, 12),
+        (2, 0, 1, 12),
+        (3, 0, 1, 1),
+    ]
+    assert found.positions[1].p < 0.01 < found.positions[2].p
+    assert not any(str(line.measure).startswith("position") for line in found.lines)
+    assert found.to_dict()["positions"][1]["position"] == 2
+    assert "answers by position" in found._repr_html_()
+    console = Console(width=100)
+    with console.capture() as shown:
+        console.print(comparison_page(found, ("a", "b")))
+    assert "criterion" in shown.get()
+    plain = [RunRow("1", "r@1.0.0", "pass", 80.0, 100.0)]
+    assert "positions" not in compare(plain, plain).to_dict()
 
 
 def test_tags_and_positions_stand_in_the_columns_of_a_run(tmp_path: Path) -> None:

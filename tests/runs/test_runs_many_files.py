@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from object_server import BUCKET, FailingProxy, put_objects, serving_objects, use_objects
 
+from object_server import BUCKET, FailingProxy, put_objects, use_objects
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
+from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows, explain
 from rubrica.runs.events import LineBroken, RunEvent
 from rubrica.runs.execute import execute_run
@@ -59,11 +59,9 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    root = tmp_path_factory.mktemp("objects")
-    with serving_objects(root) as port:
-        yield port
+@pytest.fixture
+def bucket(object_server: tuple[Path, int]) -> int:
+    return object_server[1]
 
 
 def judged(folder: Path, *sources: str, heard: list[RunEvent] | None = None, **how: Any) -> dict[str, float | None]:
@@ -170,8 +168,8 @@ def large(tmp_path: Path) -> Path:
     return folder
 
 
-def in_bulk(folder: Path, source: str, processes: int = 1) -> dict[str, float | None]:
-    pieces = BulkOptions(processes=processes, piece_bytes=8_000)
+def in_bulk(folder: Path, source: str, processes: int = 1, piece_bytes: int = 8_000) -> dict[str, float | None]:
+    pieces = BulkOptions(processes=processes, piece_bytes=piece_bytes)
     bulk_rows(compile_rubric(RUBRIC), find_files([source]), folder, pieces)
     return {row.case: row.score for row in read_columns(folder / "evaluations.parquet")}
 
@@ -266,6 +264,104 @@ def test_a_bulk_run_that_stopped_fetches_only_the_files_that_are_missing(
         proxy.fetched.clear()
         assert in_bulk(tmp_path / "bulk", source) == straight
         assert proxy.fetched == [f"/{BUCKET}/twice/d.jsonl"]
+
+
+@pytest.fixture
+def cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files that are fetched in ranges, of lines and of rows in several groups."""
+    monkeypatch.setattr("rubrica.runs.bulk.pieces.PIECE_ROWS", (400, 400))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    write_lines(folder / "a.jsonl", [row(n, prompt=f"{n} " * 40) for n in range(1_500)], "{oops\n")
+    rows = pl.DataFrame([row(n, id=f"r{n}", prompt=f"{n} " * 40) for n in range(1_500)])
+    rows.write_parquet(folder / "b.parquet", compression="uncompressed", row_group_size=250)
+    return folder
+
+
+def taken(folder: Path) -> int:
+    """Bytes on the disk of whatever is being judged."""
+    found = (path for place in folder.glob("rubrica-*") for path in place.rglob("*"))
+    return sum(path.stat().st_blocks * 512 for path in found if path.is_file())
+
+
+def test_large_files_of_a_bucket_are_judged_in_bulk_while_little_of_them_is_here(
+    cut: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_objects(bucket, "cut", cut.iterdir())
+    straight = in_bulk(tmp_path / "disk", str(cut / "*"), piece_bytes=200_000)
+    plan, sizes = compile_rubric(RUBRIC), [path.stat().st_size for path in cut.iterdir()]
+    proxy, most = FailingProxy(bucket, every=10), list[int]()
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        files = find_files([f"s3://{BUCKET}/cut/*"])
+        how = BulkOptions(processes=1, piece_bytes=60_000, range_bytes=30_000)
+        done = bulk_rows(plan, files, tmp_path / "bulk", how, lambda _: most.append(taken(tmp_path)))
+        assert proxy.sent < sum(sizes) + 150_000  # each byte once, but for the ends of tables, which are looked for
+        assert max(most) < min(sizes) / 2
+        assert not list(tmp_path.glob("rubrica-*"))
+        assert done.rows == 3_000
+        assert {own.case: own.score for own in read_columns(tmp_path / "bulk" / "evaluations.parquet")} == straight
+        errors = (tmp_path / "bulk" / "errors.jsonl").read_bytes()
+        assert errors == (tmp_path / "disk" / "errors.jsonl").read_bytes()
+        for case in ("1400", "r1400"):
+            shown = explain(plan, tmp_path / "bulk", case)
+            assert shown.context == explain(plan, tmp_path / "disk", case).context
+        (cut / "b.parquet").write_bytes((cut / "b.parquet").read_bytes() + b" ")
+        put_objects(bucket, "cut", [cut / "b.parquet"])
+        with pytest.raises(RubricaError, match="changed while it was judged"):
+            bulk_rows(plan, files, tmp_path / "changed", how)
+    use_objects(monkeypatch, bucket)  # which gives no ranges
+    again = bulk_rows(plan, find_files([f"s3://{BUCKET}/cut/a*"]), tmp_path / "whole", how)
+    assert (again.rows, again.errors) == (1_500, 1)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "b.parquet"])
+def test_a_bulk_run_that_stopped_within_a_file_fetches_what_is_missing_of_it(
+    cut: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    put_objects(bucket, "within", [cut / name])
+    straight = in_bulk(tmp_path / "disk", str(cut / name), piece_bytes=200_000)
+    proxy, plan = FailingProxy(bucket, every=10), compile_rubric(RUBRIC)
+    how = BulkOptions(processes=1, piece_bytes=50_000 if name == "a.jsonl" else 120_000, range_bytes=30_000)
+
+    def stop(progress: BulkProgress) -> None:
+        if progress.pieces == 4:
+            raise RubricaError("enough")
+
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        files = find_files([f"s3://{BUCKET}/within/{name}"])
+        with pytest.raises(RubricaError, match="enough"):
+            bulk_rows(plan, files, tmp_path / "bulk", how, stop)
+        proxy.sent = 0
+        done = bulk_rows(plan, files, tmp_path / "bulk", how)
+        assert done.resumed == 4
+        assert proxy.sent < 0.7 * (cut / name).stat().st_size
+    assert {own.case: own.score for own in read_columns(tmp_path / "bulk" / "evaluations.parquet")} == straight
+
+
+def test_rows_of_a_large_table_in_a_bucket_are_fetched_as_they_are_read(
+    cut: Path, bucket: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rubrica.runs.files.parquet_source.BATCH", 100)
+    put_objects(bucket, "rows", [cut / "b.parquet"])
+    with find_files([str(cut / "b.parquet")])[0].cases() as local:
+        straight = list(local.cases())
+    proxy = FailingProxy(bucket, every=10)
+    with proxy.serving() as before:
+        use_objects(monkeypatch, before)
+        file = find_files([f"s3://{BUCKET}/rows/b.parquet"])[0]
+        assert file.size is not None
+        with file.cases(range_bytes=10_000) as source:
+            found = source.cases()
+            assert next(found) == straight[0]
+            assert proxy.sent < file.size / 2
+            assert [straight[0], *found] == straight
+            assert source.lines == 1_500
+            assert taken(tmp_path) < file.size / 2
+        assert proxy.sent < file.size + 70_000
+        assert not list(tmp_path.glob("rubrica-*"))
 
 
 def test_without_the_extra_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,17 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
-from object_server import BUCKET, FailingProxy, environment, serving_objects, use_objects
 from typer.testing import CliRunner, Result
 
 import rubrica
+from object_server import BUCKET, WORDS, FailingProxy, environment, use_objects
 from rubrica.cli.app import app
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import RubricaError
@@ -35,27 +34,13 @@ from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.stored import StoredRun
 
 PACE = StorePace(commit=0.05, beat=0.1, expiry=1.2, patience=5.0)
-WORDS = {
-    "name": "words",
-    "scale": {"min": 0, "max": 10},
-    "dimensions": {"length": {"formula": "min(10, word_count)", "weight": 1}},
-    "score": {"weighted": True, "out_of": 10},
-    "verdicts": [{"label": "pass", "when": "score >= 3"}, {"label": "fail"}],
-}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
-    root = tmp_path_factory.mktemp("objects")
-    with serving_objects(root) as port:
-        yield root / BUCKET, port
 
 
 @pytest.fixture
-def bucket(server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    use_objects(monkeypatch, server[1])
+def bucket(object_server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    use_objects(monkeypatch, object_server[1])
     on_machine(monkeypatch, tmp_path, "one")
-    return server[0]
+    return object_server[0]
 
 
 def on_machine(patch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
@@ -137,7 +122,7 @@ execute_run(request, lambda event: time.sleep(0.2) if isinstance(event, RunAdvan
 
 
 def test_a_driver_that_is_killed_is_followed_by_another_machine_that_asks_only_for_what_is_missing(
-    bucket: Path, server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Path, object_server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = {**WORDS, "name": "tone", "dimensions": {"kind": {"asks": "Is it kind?", "weight": 1}}}
     script = tmp_path / "judge.jsonl"
@@ -145,7 +130,7 @@ def test_a_driver_that_is_killed_is_followed_by_another_machine_that_asks_only_f
     script.write_text(json.dumps(reply) + "\n")
     source, name = cases(tmp_path, 400), f"s3://{BUCKET}/runs/killed"
     told = [sys.executable, "-c", PROGRAM, name, str(source), json.dumps(kind), f"scripted:{script}"]
-    env = {**os.environ, **environment(server[1]), "XDG_CACHE_HOME": str(tmp_path / "one")}
+    env = {**os.environ, **environment(object_server[1]), "XDG_CACHE_HOME": str(tmp_path / "one")}
     driver = subprocess.Popen(told, env=env)
     address, store = ObjectAddress.of(name), ObjectStore(ObjectAddress.of(name))
     until, committed = time.monotonic() + 60, 0
@@ -170,25 +155,25 @@ def test_a_driver_that_is_killed_is_followed_by_another_machine_that_asks_only_f
 
 
 def test_a_store_that_fails_one_write_in_ten_costs_nothing(
-    bucket: Path, server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Path, object_server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    proxy, source, name = FailingProxy(server[1], every=10), cases(tmp_path), f"s3://{BUCKET}/runs/shaky"
+    proxy, source, name = FailingProxy(object_server[1], every=10), cases(tmp_path), f"s3://{BUCKET}/runs/shaky"
     with proxy.serving() as port:
         use_objects(monkeypatch, port)
         request = request_to(name, source)
         execute_run(request, lambda event: time.sleep(0.3) if isinstance(event, RunAdvanced) else None)
         execute_run(request_to(f"{name}-bulk", source, bulk=True))
     assert proxy.failed > 1
-    use_objects(monkeypatch, server[1])
+    use_objects(monkeypatch, object_server[1])
     on_machine(monkeypatch, tmp_path, "two")
     execute_run(request_to(str(tmp_path / "disk"), source))
     assert scores(name) == scores(f"{name}-bulk") == scores(str(tmp_path / "disk"))
 
 
 def test_a_store_that_is_gone_ends_the_run_and_the_same_request_goes_on(
-    bucket: Path, server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Path, object_server: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    proxy, source, name = FailingProxy(server[1], every=1_000), cases(tmp_path, 200), f"s3://{BUCKET}/runs/gone"
+    proxy, source, name = FailingProxy(object_server[1], every=1_000), cases(tmp_path, 200), f"s3://{BUCKET}/runs/gone"
     with proxy.serving() as port:
         use_objects(monkeypatch, port)
         request = request_to(name, source)
@@ -205,7 +190,7 @@ def test_a_store_that_is_gone_ends_the_run_and_the_same_request_goes_on(
         proxy.down = False
         outcome = execute_run(request)
     assert outcome.ending == "finished"
-    use_objects(monkeypatch, server[1])
+    use_objects(monkeypatch, object_server[1])
     on_machine(monkeypatch, tmp_path, "two")
     assert len(scores(name)) == 200
 
@@ -311,7 +296,6 @@ def test_commands_that_take_no_address_say_so_and_make_no_folder_of_that_name(
     Path("mira.txt").write_text("Be Mira.")
     place = f"s3://{BUCKET}/runs"
     for args in (
-        ("serve", "--runs", place),
         ("worker", "--folder", place),
         ("companion", "evaluate", "--prompt", "mira.txt", "--model", "local:", "-o", place),
     ):

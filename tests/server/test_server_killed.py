@@ -27,7 +27,7 @@ from server_load import (
     settled,
 )
 
-KILLS = {"sqlite": 10, "postgresql": 4}
+KILLS = {"sqlite": 6, "postgresql": 3}
 """`make soak` kills more often."""
 
 

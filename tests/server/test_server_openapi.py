@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     from schemathesis import APIOperation, Case, GenerationMode
 
 REPEATABLE = settings(
-    max_examples=3,  # for each operation and mode
+    max_examples=2,  # for each operation and mode
     derandomize=True,
     database=None,
     deadline=None,

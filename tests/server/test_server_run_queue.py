@@ -28,6 +28,7 @@ RUBRIC = {
     "is_public": True,
 }
 PATIENCE = 60.0
+LONG = 120_000  # cases: nobody is through with them before they are stopped
 Start = Callable[[], Fork]
 
 
@@ -51,9 +52,8 @@ def until(asking: Client, name: str, wanted: Callable[[Any], bool]) -> Any:
 def queued(postgres: Server, postgres_template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server that works no runs off itself."""
     name = postgres.create(postgres_template)
-    settings = ServerSettings(
-        preload=False, runs=tmp_path_factory.mktemp("queued") / "runs", queued_runs=True, run_jobs=0
-    )
+    runs = tmp_path_factory.mktemp("queued") / "runs"
+    settings = ServerSettings(preload=False, runs=runs, queued_runs=True, run_jobs=0, max_body=20_000_000)
     with serving(postgres.url(name), settings=settings) as running:
         assert running.author.post("/api/evaluations", RUBRIC).status == 201
         settings.runs.mkdir(exist_ok=True)
@@ -111,14 +111,14 @@ def test_runs_are_worked_off_elsewhere_followed_cancelled_and_survive_their_work
 ) -> None:
     runs, author, other = queued.service.settings.runs, queued.author, queued.newcomer("author", "somebody else")
     for name in ("long", "behind"):
-        start_run(author, name, 20_000)
+        start_run(author, name, LONG)
     start_run(other, "others", 3)
     first = workers()
     events = other.get("/api/runs/others/events").text  # up to its end
     last = json.loads(events.rstrip().rpartition("data: ")[2])
     assert (last["state"], last["evaluations"], last["verdicts"]) == ("finished", 3, {"fail": 3})
     before = until(author, "long", lambda found: found["evaluations"] > 0)
-    assert (before["state"], before["total"]) == ("running", 20_000)
+    assert (before["state"], before["total"]) == ("running", LONG)
     assert state(author, "behind")["state"] == "waiting"  # one run of each owner at a time
     first.kill()
     second = workers()
@@ -132,6 +132,6 @@ def test_runs_are_worked_off_elsewhere_followed_cancelled_and_survive_their_work
     assert author.post("/api/runs/behind/cancel").json["state"] == "stopped"
     assert author.post("/api/runs/long/cancel").json["stopping"] is True
     stopped = until(author, "long", lambda found: found["state"] != "running")
-    assert (stopped["state"], stopped["evaluations"] < 20_000) == ("stopped", True)
+    assert (stopped["state"], stopped["evaluations"] < LONG) == ("stopped", True)
     rows = [row.case for row in StoredRun.open(runs / "long").rows()]
     assert len(rows) == len(set(rows)) == stopped["evaluations"]

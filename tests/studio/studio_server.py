@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -122,6 +121,12 @@ def field_of(page: Client, label: str) -> ui.input:
     return next(one for one in page.elements.values() if isinstance(one, ui.input) and one.props.get("label") == label)
 
 
+def words(page: Client) -> str:
+    """All that a page says, as far as it is drawn."""
+    said = [getattr(one, "text", "") or getattr(one, "content", "") for one in list(page.elements.values())]
+    return "\n".join(part for part in said if isinstance(part, str) and part)
+
+
 async def becomes(holds: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait until something holds."""
     until = time.monotonic() + seconds
@@ -131,9 +136,9 @@ async def becomes(holds: Callable[[], bool], seconds: float = PATIENCE) -> None:
 
 
 @contextmanager
-def studio_server(folder: Path) -> Iterator[StudioServer]:
+def studio_server(settings: ServerSettings) -> Iterator[StudioServer]:
     """Serve the studio of this process until the block ends."""
-    service = Service.open(ServerSettings(str(folder / "studio.db"), preload=False, runs=folder / "runs"))
+    service = Service.open(settings)
     app = create_app(service)
     attach(app, Studio(service, app.state.door))
     listening = listen("127.0.0.1", 0)

@@ -6,25 +6,18 @@ import asyncio
 import gc
 import logging
 import weakref
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from nicegui import Client, ui
 from socketio.exceptions import ConnectionError as SocketError
-from studio_server import Browsing, StudioServer, becomes, field_of, studio_server, typed
+from studio_server import Browsing, StudioServer, becomes, field_of, typed
 
 from rubrica.store.keys import revoke_key
 from rubrica.studio import page_limits, sockets
 
 NEW = "/build/new?begin=judged"
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioServer]:
-    with studio_server(tmp_path_factory.mktemp("studio")) as running:
-        yield running
 
 
 def pages_of(visitor: Browsing) -> list[Client]:

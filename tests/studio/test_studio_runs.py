@@ -34,6 +34,7 @@ from rubrica.workspace.run_extent import RunExtent, read_extent
 from rubrica.workspace.run_folders import new_run_path, run_path
 from rubrica.workspace.run_jobs import RunJob, RunJobs, job_of
 from rubrica.workspace.run_listing import RunListings, narrowed
+from rubrica.workspace.run_places import RunPlaces
 from warm_start import rubrica_command
 
 
@@ -53,7 +54,7 @@ def made(runs: Path, name: str, count: int = 30, judges: tuple[str, ...] = ()) -
 
 
 def workplace(runs: Path) -> RunsWorkspace:
-    return RunsWorkspace(runs, RunJobs(lambda: NOW))
+    return RunsWorkspace(RunPlaces(runs), RunJobs(lambda: NOW))
 
 
 # --- names and addresses ----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from rubrica.errors import RubricaError
 from rubrica.extras import MissingExtraError, requires
 from rubrica.llm.budget import load_price
 from rubrica.llm.model import Usage
+from rubrica.runs.objects.address import is_address
 from rubrica.server.listening import listen, refuse_others, reserve
 from rubrica.server.proxies import networks_of
 from rubrica.server.settings import ServerSettings
@@ -26,16 +27,18 @@ from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
 from rubrica.store.upgrade import upgrade
+from rubrica.workspace.run_places import place_of
 from rubrica.workspace.spending import MAX_CALLS, SpendingPolicy
 
 from .db import DEFAULT_DATABASE, DatabasePlace
 from .judge_options import Judges, Offline, judge_names, split_list
-from .options import MODELS, TrustedProxy, local_folder
+from .options import MODELS, TrustedProxy
 from .screen import out, program, safe
 from .serve_workers import ServedApplication, check_installed, serve_application, studio_lack
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
+HOME = "runs"
 LEAST_BODY, MOST_BODY = 1_000, 100_000_000
 SPENDING = "Spending"
 _SIZE = re.compile(r"(\d{1,12})\s*(k|kb|m|mb)?", re.IGNORECASE)
@@ -45,12 +48,14 @@ Host = Annotated[str, typer.Option("--host", help="Where to listen; others than 
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
 MaxBody = Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Most bytes of a request, such as 500kB.")]
 Runs = Annotated[
-    Path,
+    list[str] | None,
     typer.Option(
         "--runs",
-        metavar="DIR",
-        callback=local_folder,
-        help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show.",
+        metavar="DIR|URL",
+        envvar="RUBRICA_RUNS",
+        show_envvar=False,
+        help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show: a folder, or s3://BUCKET/runs; repeat "
+        "it. Runs are started in the first folder. Left out: RUBRICA_RUNS, or runs.",
     ),
 ]
 OwnRuns = Annotated[
@@ -122,7 +127,7 @@ def serve(
     judge: Judges = None,
     offline: Offline = False,
     max_body: MaxBody = "2MB",
-    runs: Runs = Path("runs"),
+    runs: Runs = None,
     run_jobs: OwnRuns = 2,
     models: Models = None,
     max_calls: MaxCalls = MAX_CALLS,
@@ -141,12 +146,14 @@ def serve(
     council = tuple(split_list(models)) or judges
     policy = SpendingPolicy(max_calls, usd_per_day, usd_per_day_total)
     _check_prices((*judges, *council), policy)
+    home, more_runs = run_places(runs or ())
     settings = ServerSettings(
         place,
         judges,
         size_of(max_body),
         spending=policy,
-        runs=runs,
+        runs=home,
+        more_runs=more_runs,
         council=council,
         private_webhooks=private_webhooks,
         run_jobs=run_jobs,
@@ -168,6 +175,20 @@ def serve(
             banner.add_row("workers", f"{workers}; one of them draws the pages" if not lack else str(workers))
         if not serve_application(served, workers, listening, lambda: out().print(banner)):
             raise typer.Exit(1)  # uvicorn has told why
+
+
+def run_places(named: Sequence[str]) -> tuple[Path, tuple[str, ...]]:
+    """The folder in which runs are started, and the other places whose runs are shown.
+
+    >>> run_places(["s3://data/runs", "here", "there"])
+    (PosixPath('here'), ('s3://data/runs', 'there'))
+    """
+    places = list(dict.fromkeys(named))
+    home = next((place for place in places if not is_address(place)), HOME)
+    others = tuple(place for place in places if place != home)
+    for place in others:
+        place_of(place)  # refuses an address that can hold no runs
+    return Path(home), others
 
 
 def _queues_runs(place: str, run_jobs: int, workers: int) -> bool:
@@ -245,15 +266,10 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Ta
 
 
 def _told_runs(settings: ServerSettings) -> str:
-    here = f"{settings.run_jobs} at once in {settings.runs}"
-    if not settings.queued_runs:
-        return here
-    where = f"in {settings.runs}, from the database"
-    return (
-        f"{settings.run_jobs} at once {where}, and by rubrica worker"
-        if settings.run_jobs
-        else f"by rubrica worker {where}"
-    )
+    where = f"in {settings.runs}, from the database" if settings.queued_runs else f"in {settings.runs}"
+    told = f"{settings.run_jobs} at once {where}" if settings.run_jobs else f"by rubrica worker {where}"
+    told += ", and by rubrica worker" if settings.run_jobs and settings.queued_runs else ""
+    return told + (f"; shown from {', '.join(settings.more_runs)} too" if settings.more_runs else "")
 
 
 def _first_key(place: str) -> str:

@@ -38,6 +38,7 @@ class StoredRun:
     path: Path
     manifest: Manifest | None = None
     on_broken: OnBroken | None = None  # told of lines that cannot be read; left out, such a line is an error
+    may_read: Callable[[str], bool] | None = None  # which files of cases are opened to judge again; None: all
     is_tidy: bool = False  # no line supersedes another one, so that all need not be read to find out
 
     @classmethod
@@ -70,7 +71,7 @@ class StoredRun:
         if self.manifest is not None and self.manifest.kind == "bulk":
             with requires("tables", str(self.path)):
                 from .bulk import run as bulk  # late: polars takes half a second to load
-            yield from bulk.evaluations(self.path, self.manifest)
+            yield from bulk.evaluations(self.path, self.manifest, self.may_read)
             return
         for number, line in self._lines():
             try:
@@ -84,7 +85,7 @@ class StoredRun:
             with requires("tables", str(self.path)):
                 from .bulk import run as bulk
             plan = compile_rubric(self.manifest.rubrics[0].rubric())
-            yield from bulk.records(plan, self.path, {case for case, _ in wanted})
+            yield from bulk.records(plan, self.path, {case for case, _ in wanted}, self.may_read)
             return
         for _, line in self._lines():
             try:

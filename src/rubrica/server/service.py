@@ -11,6 +11,7 @@ from rubrica.games.board_cache import BoardCache
 from rubrica.games.live_boards import LiveBoards
 from rubrica.store.database import Database
 from rubrica.workspace.preferences import PreferenceService
+from rubrica.workspace.run_places import RunPlaces
 from rubrica.workspace.run_service import RunService
 from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import WorkPool
@@ -53,7 +54,7 @@ class Service:
         limits = SpendingLimits(self.database, self.clock, settings.spending, self.jury)
         webhooks = WebhookSender(self.database, self.clock, private=settings.private_webhooks)
         runs = RunService(
-            settings.runs,
+            RunPlaces(settings.runs, settings.more_runs),
             settings.judges,
             self.database,
             self.clock,

@@ -21,6 +21,7 @@ class ServerSettings:
     preload: bool = True  # the bundled rubrics
     spending: SpendingPolicy = field(default_factory=SpendingPolicy)
     runs: Path = Path("runs")  # a folder of run folders: those that are started here, and those that were put there
+    more_runs: tuple[str, ...] = ()  # other places whose runs are shown: folders, and addresses in object stores
     council: tuple[str, ...] = ()  # models by name that a council may be asked with; none: there is no council
     private_webhooks: bool = False  # whether webhooks may lead into this machine's own network
     run_jobs: int = 2  # runs that this server works off itself at once

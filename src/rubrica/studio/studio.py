@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fastapi import Request
@@ -20,16 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """One running studio: the service behind it, who is let in, and where runs lie."""
+    """One running studio: the service behind it, and who is let in."""
 
     service: Service
     door: Authenticator
     models: tuple[str, ...] = ()  # that a council may be asked with, by name
-
-    @property
-    def runs(self) -> Path:
-        """A folder of run folders."""
-        return self.service.runs.folder
 
     def visitor(self, request: Request) -> Visitor:
         """Whoever opened a page; the sign-in middleware has recognised them."""

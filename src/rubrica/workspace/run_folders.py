@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from rubrica.errors import InputError, RubricaError
-from rubrica.model.rubric import Rubric
-from rubrica.runs.stored import StoredRun
+from rubrica.errors import InputError
 
 from .run_access import missing_run
 
@@ -25,11 +22,16 @@ LONGEST_FOLDER = 255
 _FORBIDDEN = frozenset('/\\:*?"<>|#%')
 
 
+def is_run_name(name: str) -> bool:
+    """Whether a run may be called so. A name is one part of a path, and leads nowhere else."""
+    if not name or name in OWN_PAGES or name.startswith(".") or {"/", "\\", "\0"} & set(name):
+        return False
+    return len(name.encode()) <= LONGEST_FOLDER
+
+
 def run_path(runs: Path, name: str) -> Path:
     """The folder of a run that is there."""
-    if not name or name in OWN_PAGES or name.startswith(".") or {"/", "\\", "\0"} & set(name):
-        raise missing_run(name)
-    if len(name.encode()) > LONGEST_FOLDER:
+    if not is_run_name(name):
         raise missing_run(name)
     path = runs / name
     if not path.is_dir() or path.resolve().parent != runs.resolve():
@@ -60,11 +62,3 @@ def new_run_path(runs: Path, name: str) -> Path:
     if path.exists() or path.is_symlink():
         raise InputError(f"there is a run called {name!r} already; choose another name")
     return path
-
-
-def run_rubrics(runs: Path, name: str) -> Mapping[str, Rubric]:
-    """The rubrics of a run by name, as they were when it was made; none where the run is gone."""
-    try:
-        return StoredRun.open(run_path(runs, name)).rubrics()
-    except RubricaError:
-        return {}

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rubrica.errors import ConflictError, MissingError, RubricaError
+from rubrica.errors import BusyError, ConflictError, MissingError, RubricaError
 from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
 from rubrica.runs.events import LineBroken, RunAdvanced, RunEvent
 from rubrica.runs.execute import execute_run
-from rubrica.runs.files.manifest import Manifest, mark_ended, new_run_id, read_manifest
+from rubrica.runs.files.manifest import Manifest, mark_ended, new_run_id
 from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
 
 from .run_access import RunKey
 from .run_extent import EVERYTHING, RunExtent, extent_of
-from .run_folders import run_path
+from .run_places import RunPlaces
 
 LOG = logging.getLogger("rubrica.server")
 AT_ONCE = 32
@@ -151,16 +151,18 @@ class RunJobs:
         run_progress.error, run_progress.state = reason, "failed"
 
 
-def find_run(runs: Path, run_jobs: RunJobs, name: str) -> RunKey:
+def find_run(places: RunPlaces, run_jobs: RunJobs, name: str) -> RunKey:
     """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
     run_progress = run_jobs.run_progress(name)
     begun = run_progress.job.id if run_progress is not None else ""
     try:
-        manifest = read_manifest(run_path(runs, name))
+        manifest = places.manifest(name)
     except MissingError:
         if not begun:
             raise
         return RunKey(name, begun)  # it was started just now
+    except BusyError:
+        raise
     except RubricaError:
         return RunKey(name, "")
     return RunKey(name, manifest.id if manifest is not None else begun)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from rubrica.report.roles import ROLES, Role
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import EVALUATIONS, LOCK, SUMMARY
 from rubrica.runs.files.manifest import MANIFEST, Manifest, read_manifest
+from rubrica.runs.mirror.head import RunHead
 from rubrica.runs.summary.grading import Grading
 
 from .run_folders import OWN_PAGES
@@ -73,9 +74,7 @@ class RunListings:
         present = {runs / line.name for line in found}
         for gone in [path for path in self._known if path.parent == runs and path not in present]:
             del self._known[gone]
-        readable = [line for line in found if line.state != "unreadable"]
-        others = [line for line in found if line.state == "unreadable"]
-        return sorted(readable, key=lambda line: (line.started, line.name), reverse=True) + others
+        return latest_first(found)
 
     def _line(self, path: Path, done: int | None) -> RunLine:
         state = tuple(_stamp(path / name) for name in (MANIFEST, SUMMARY, EVALUATIONS))
@@ -139,35 +138,60 @@ def read_line(path: Path, done: int | None = None) -> RunLine:
     manifest = read_manifest(path)
     if manifest is None:
         raise RubricaError(f"it holds no run: it has no {MANIFEST}")
-    line = RunLine(
-        path.name,
-        "running" if done is not None else _state_of(path, manifest),
+    if done is not None:
+        return replace(_line_of(path.name, manifest, "running"), evaluations=done, why="")
+    line = _line_of(path.name, manifest, _state_of(manifest, lambda: is_running(path)))
+    summary = read_summary(path)
+    return replace(line, evaluations=done_so_far(path)) if summary is None else _figured(line, summary, manifest)
+
+
+def line_of_head(name: str, head: RunHead) -> RunLine:
+    """A run in an object store."""
+    line = _line_of(name, head.manifest, _state_of(head.manifest, lambda: head.under_way))
+    return (
+        replace(line, evaluations=head.evaluations)
+        if head.summary is None
+        else _figured(line, head.summary, head.manifest)
+    )
+
+
+def latest_first(lines: Iterable[RunLine]) -> list[RunLine]:
+    """Runs in the order of a list; what cannot be read comes last."""
+    found = list(lines)
+    readable = [line for line in found if line.state != "unreadable"]
+    others = [line for line in found if line.state == "unreadable"]
+    return sorted(readable, key=lambda line: (line.started, line.name), reverse=True) + others
+
+
+def _line_of(name: str, manifest: Manifest, state: State) -> RunLine:
+    """A line without figures."""
+    return RunLine(
+        name,
+        state,
         manifest.started,
         tuple(f"{used.name}@{used.version}" for used in manifest.rubrics),
         tuple(map(public_name, manifest.judges)),
         commit=manifest.commit,
-        why=manifest.reason if done is None else "",
+        why=manifest.reason,
         id=manifest.id,
     )
-    if done is not None:
-        return replace(line, evaluations=done)
-    summary = read_summary(path)
-    if summary is None:
-        return replace(line, evaluations=done_so_far(path))
-    try:
-        return _figured(line, summary, manifest)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise RubricaError(f"its {SUMMARY} cannot be read; `rubrica run` with the same words writes it anew") from None
 
 
-def _state_of(path: Path, manifest: Manifest) -> State:
+def _state_of(manifest: Manifest, under_way: Callable[[], bool]) -> State:
     if manifest.finished is not None:
         return "finished"
-    return "running" if is_running(path) else manifest.ending or "interrupted"
+    return "running" if under_way() else manifest.ending or "interrupted"
 
 
 def _figured(line: RunLine, summary: Mapping[str, Any], manifest: Manifest) -> RunLine:
     """A line with what the run's summary says."""
+    try:
+        return _read_figures(line, summary, manifest)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise RubricaError(f"its {SUMMARY} cannot be read; `rubrica run` with the same words writes it anew") from None
+
+
+def _read_figures(line: RunLine, summary: Mapping[str, Any], manifest: Manifest) -> RunLine:
     rubrics: Mapping[str, Any] = summary.get("rubrics") or {}
     grading = Grading.of(manifest.rubric_by_name().values())
     mix: list[Share] = []

@@ -19,9 +19,7 @@ from sqlalchemy import Connection
 from rubrica.errors import ConflictError, InputError, StoreError
 from rubrica.files import FOLDER_MODE, make_private_folder
 from rubrica.llm.public import by_public_name
-from rubrica.runs.files.append_only import finished_lines
-from rubrica.runs.files.folder import ERRORS
-from rubrica.runs.files.manifest import mark_ended, new_run_id, read_manifest
+from rubrica.runs.files.manifest import mark_ended, new_run_id
 from rubrica.store.database import Database
 from rubrica.store.run_queue import QueuedRun, cancel_run, open_runs, open_runs_of, queue_run, queued_run
 
@@ -33,10 +31,11 @@ from .entry import RubricEntry
 from .run_access import RunKey, change_run, claim_run, read_run, readable_names
 from .run_end import announce_end, announce_run_end
 from .run_extent import EVERYTHING, RunExtent
-from .run_folders import new_run_path, run_path
+from .run_folders import run_path
 from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
-from .run_listing import RunLine, RunListings, is_running, read_line, read_summary
+from .run_listing import RunLine, read_line
 from .run_payer import RunPayer
+from .run_places import RunPlaces
 from .run_quote import quote_run
 from .spending import SpendingLimits
 
@@ -80,9 +79,9 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunService:
-    """The runs of one folder."""
+    """The runs of a server."""
 
-    folder: Path
+    places: RunPlaces
     judges: tuple[str, ...]  # models that may be asked, by name
     database: Database
     clock: Callable[[], datetime]
@@ -93,10 +92,14 @@ class RunService:
     queued: bool = False  # whether they wait in the database for a worker
     jobs: RunJobs = field(init=False)
     _ending: set[asyncio.Task[None]] = field(default_factory=set)
-    listings: RunListings = field(default_factory=RunListings)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", RunJobs(self.clock, self.at_once))
+
+    @property
+    def folder(self) -> Path:
+        """Where runs are started."""
+        return self.places.home
 
     async def start(self, caller: Caller, wanted: NewRun, keep: Keep | None = None) -> str:
         """Begin a run of the caller's; its name. It is theirs, and can be gone on with, before it begins."""
@@ -159,7 +162,7 @@ class RunService:
 
     async def status(self, caller: Caller, name: str) -> RunStatus:
         """How far a run is, for whoever may read it."""
-        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        key = await asyncio.to_thread(find_run, self.places, self.jobs, name)
         may_change = await self.database.read(read_run, caller, key)
         return await self._told(name, may_change=may_change)
 
@@ -168,7 +171,7 @@ class RunService:
         running = {one.job.folder.name: one.done for one in self.jobs.running}
         queued = {one.run: one for one in await self.database.read(open_runs)} if self.queued else {}
         running |= {name: one.done for name, one in queued.items()}
-        found = await asyncio.to_thread(self.listings.of, self.folder, running)
+        found = await asyncio.to_thread(self.places.lines, running)
         lines = [self._queued_line(line, queued.get(line.name)) for line in found]
         names = await self.database.read(readable_names, caller, [RunKey(line.name, line.id) for line in lines])
         return [line for line in lines if line.name in names]
@@ -238,7 +241,7 @@ class RunService:
     def _job(self, caller: Caller, wanted: NewRun, entry: RubricEntry, judges: tuple[str, ...]) -> RunJob:
         slug = entry.listing.slug
         run_id = new_run_id()
-        folder = new_run_path(self.folder, wanted.name or f"{slug[:60]}-{self.clock():%Y%m%d-%H%M%S}-{run_id[:4]}")
+        folder = self.places.new_path(wanted.name or f"{slug[:60]}-{self.clock():%Y%m%d-%H%M%S}-{run_id[:4]}")
         given = [wanted.cases is not None, wanted.file is not None, wanted.examples]
         if sum(given) != 1:
             raise InputError("say what is judged: cases, a file of cases, or the rubric's examples; one of them")
@@ -262,16 +265,22 @@ class RunService:
         return tuple(dict.fromkeys(known[name] for name in wanted))
 
     def _stopped_job(self, name: str) -> tuple[RunJob, int]:
-        folder = run_path(self.folder, name)
-        manifest = read_manifest(folder)
-        if self._running(name) is not None or is_running(folder):
+        manifest, line = self.places.manifest(name), self.places.overview(name).line
+        if self._running(name) is not None or line.state == "running":
             raise ConflictError(f"{name} is under way already")
         if manifest is not None and manifest.finished is not None:
             raise ConflictError(f"{name} is finished; start another run")
-        job = None if manifest is None else job_of(folder, manifest, folder_of(self.folder))
+        job = self.stopped_job(name)
         if job is None:
             raise ConflictError(f"{name} was not started here; the command that started it goes on where it stopped")
-        return job, read_line(folder).evaluations
+        return job, line.evaluations
+
+    def stopped_job(self, name: str) -> RunJob | None:
+        """The job to go on with a run; None where only the command that started it can."""
+        folder, manifest = self.places.home_path(name), self.places.manifest(name)
+        if folder is None or manifest is None:
+            return None
+        return job_of(folder, manifest, folder_of(self.folder))
 
     # --- how far it is ------------------------------------------------------------------------------------
 
@@ -280,7 +289,7 @@ class RunService:
         return run_progress if run_progress is not None and run_progress.state == "running" else None
 
     async def _check_changeable(self, caller: Caller, name: str, doing: str) -> None:
-        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        key = await asyncio.to_thread(find_run, self.places, self.jobs, name)
         await self.database.read(change_run, caller, key, doing)
 
     def _begun(self, conn: Connection, caller: Caller, job: RunJob, done: int, budget: float | None) -> RunStatus:
@@ -305,7 +314,7 @@ class RunService:
         """A run that waits for a worker, or is with one."""
         if not self.queued:
             return None
-        key = await asyncio.to_thread(find_run, self.folder, self.jobs, name)
+        key = await asyncio.to_thread(find_run, self.places, self.jobs, name)
         found = await self.database.read(queued_run, name, key.id)
         return found if found is not None and found.state != "ended" else None
 
@@ -314,16 +323,16 @@ class RunService:
         return line if state is None or queued is None else replace(line, state=state, why=queued.note)
 
     def _status(self, name: str, *, may_change: bool) -> RunStatus:
-        folder, run_progress = run_path(self.folder, name), self._running(name)
+        run_progress = self._running(name)
         if run_progress is not None:
             usd = run_progress.cost.usd if run_progress.cost is not None else None
-            line, stopping = read_line(folder, run_progress.done), run_progress.stopping.is_set()
+            line = read_line(run_path(self.folder, name), run_progress.done)
+            stopping = run_progress.stopping.is_set()
             return RunStatus(line, run_progress.expected, run_progress.broken, usd, True, stopping, may_change)
-        line = read_line(folder)
-        broken = sum(1 for _ in finished_lines(folder / ERRORS))
-        summary = read_summary(folder) if line.state == "finished" else None
+        found = self.places.overview(name)
+        line = found.line
         shown = line if may_change else replace(line, why="")
-        return RunStatus(shown, broken=broken, usd=line.usd, may_change=may_change, summary=summary)
+        return RunStatus(shown, broken=found.broken, usd=line.usd, may_change=may_change, summary=found.summary)
 
 
 def _make_folder(job: RunJob, now: datetime) -> None:

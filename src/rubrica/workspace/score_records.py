@@ -126,7 +126,7 @@ def kept_evaluation(score: StoredScore) -> Evaluation:
 
 def snapshot(context: Context) -> dict[str, Any]:
     """The context as it was judged, as plain data that `Context.of` reads back."""
-    return context.model_dump(mode="json", exclude_defaults=True)
+    return context.as_given()
 
 
 def affordable(plan: Plan, caller: Caller) -> tuple[Plan, tuple[str, ...]]:

@@ -19,10 +19,10 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.folder import COLUMNS
-from rubrica.runs.files.row_source import is_plain
 from rubrica.runs.files.source_files import SourceFile
 
-from .pieces import FilePiece, is_table, pieces_of
+from .piece_files import PieceFiles
+from .pieces import FilePiece, is_table
 from .shards import errors_folder
 
 LEDGER, CUTS, SHARDS = "bulk.json", "pieces.jsonl", "shards"
@@ -40,12 +40,14 @@ class LedgerHead(msgspec.Struct, frozen=True):
 
 class ShardLedger:
     """The files of a bulk run in their order, and the pieces of those that were cut. A file is cut when its turn
-    comes, since where it is far away it has to be fetched for that."""
+    comes, since where it is far away it has to be fetched for that, and then as it is fetched."""
 
-    def __init__(self, folder: Path, head: LedgerHead, cuts: Sequence[tuple[FilePiece, ...]] = ()) -> None:
+    def __init__(self, folder: Path, head: LedgerHead, pieces: Sequence[FilePiece] = ()) -> None:
         self.folder, self.head = folder, head
         self.files = tuple(SourceFile(*known) for known in head.files)
-        self.cuts = list(cuts)
+        self._cuts: dict[int, list[FilePiece]] = {}  # by the number of their file
+        for piece in pieces:
+            self._cuts.setdefault(piece.file, []).append(piece)
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
@@ -55,7 +57,7 @@ class ShardLedger:
             cuts = [msgspec.json.decode(line, type=tuple[FilePiece, ...]) for line in finished_lines(folder / CUTS)]
         except (FileNotFoundError, NotADirectoryError, *UNREADABLE):
             return None
-        return cls(folder, head, cuts)
+        return cls(folder, head, list(chain.from_iterable(cuts)))
 
     @classmethod
     def open(cls, folder: Path, plan: Plan, files: Sequence[SourceFile], group: str) -> Self:
@@ -87,33 +89,47 @@ class ShardLedger:
 
     @property
     def pieces(self) -> list[FilePiece]:
-        """Those of all files that were cut."""
-        return list(chain.from_iterable(self.cuts))
+        """Those that are known, in their order: files are cut one after the other."""
+        return list(chain.from_iterable(self._cuts.values()))
+
+    def pieces_of(self, number: int) -> list[FilePiece]:
+        """Those of one file that are known."""
+        return self._cuts.get(number, [])
+
+    def is_cut(self, number: int) -> bool:
+        """Whether all pieces of a file are known. Lines of a store are cut as they are fetched; a table is at once."""
+        file, known = self.files[number], self.pieces_of(number)
+        return bool(known) and (is_table(Path(file.name)) or known[-1].end >= (file.size or 0))
 
     def before(self, number: int) -> int:
         """How many lines stand before a file in the others."""
-        last = self.cuts[number - 1][-1] if number else None
+        last = self._cuts[number - 1][-1] if number else None
         return last.first + last.lines - 1 if last is not None else 0
 
-    def cut_next(self, path: Path, size: int) -> tuple[FilePiece, ...]:
-        """Cut the file whose turn it is, which lies at `path`."""
-        number = len(self.cuts)
-        if not is_plain(str(path)):
-            said = "takes JSON lines in UTF-8, or Parquet (--no-bulk reads everything else)"
-            raise RubricaError(f"{self.files[number].name} cannot be judged in bulk: that {said}")
-        start, before = sum(map(len, self.cuts)), self.before(number)
-        pieces = tuple(
-            msgspec.structs.replace(piece, number=start + piece.number, first=before + piece.first, file=number)
-            for piece in pieces_of(path, size)
-        )
-        with AppendOnlyFile(self.folder / CUTS) as cuts:
-            cuts.write(msgspec.json.encode(pieces))
-        self.cuts.append(pieces)
-        return pieces
+    def cut(self, number: int, source: PieceFiles, size: int) -> Iterator[FilePiece]:
+        """Cut the file whose turn it is, as far as it is not; each piece when it is known."""
+        if self.is_cut(number):
+            return
+        known, before = self._cuts.setdefault(number, []), self.before(number)
+        start = known[0].number if known else len(self.pieces)
+        last = known[-1] if known else None
+        if last is not None:
+            last = msgspec.structs.replace(last, number=last.number - start, first=last.first - before)
+        for several in source.cut(size, last):
+            pieces = tuple(
+                msgspec.structs.replace(piece, number=start + piece.number, first=before + piece.first, file=number)
+                for piece in several
+            )
+            with AppendOnlyFile(self.folder / CUTS) as cuts:
+                cuts.write(msgspec.json.encode(pieces))
+            known += pieces
+            yield from pieces
 
     def expected(self, size: int) -> int:
         """About how many pieces there will be."""
-        return len(self.pieces) + sum(_expected(file, size) for file in self.files[len(self.cuts) :])
+        known = sum(map(len, self._cuts.values()))
+        rest = (number for number in range(len(self.files)) if not self.is_cut(number))
+        return known + sum(_expected(self.files[number], size, self.pieces_of(number)) for number in rest)
 
     def changed(self) -> Iterator[SourceFile]:
         """The files of this machine that are not what they were. Those of stores are held against what they were
@@ -128,6 +144,7 @@ def fingerprint_of(plan: Plan, files: Sequence[SourceFile], group: str) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
-def _expected(file: SourceFile, size: int) -> int:
+def _expected(file: SourceFile, size: int, known: Sequence[FilePiece]) -> int:
     weight = 3 if is_table(Path(file.name)) else 1  # texts take about a third of their room in a table
-    return max(1, -(-weight * (file.size or 0) // size))
+    left = (file.size or 0) - (known[-1].end if known else 0)
+    return max(1, -(-weight * left // size))

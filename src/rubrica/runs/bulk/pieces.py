@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import polars as pl
@@ -41,31 +42,50 @@ def is_table(source: Path) -> bool:
     return source.suffix.lower() in PARQUET
 
 
-def pieces_of(source: Path, size: int = PIECE_BYTES) -> list[FilePiece]:
-    """How a file is cut: into one piece at least, so that an empty file has figures too, of nothing."""
+def pieces_of(source: Path, size: int = PIECE_BYTES, last: FilePiece | None = None) -> Iterator[FilePiece]:
+    """How a file is cut, each piece when it is known: all pieces, or those after the last one that is. There is one at
+    least, so that an empty file has figures too, of nothing."""
+    nothing = last is None
     try:
-        pieces = list(_row_pieces(source, size) if is_table(source) else _line_pieces(source, size))
-        return pieces or [FilePiece(0, 0, 0, 1)]
+        for piece in _table_pieces(source, size) if is_table(source) else _file_pieces(source, size, last):
+            nothing = False
+            yield piece
     except OSError as error:
         raise RubricaError(f"{source} cannot be read: {error.strerror or error}") from None
+    if nothing:
+        yield FilePiece(0, 0, 0, 1)
 
 
-def _line_pieces(source: Path, size: int) -> Iterator[FilePiece]:
-    with source.open("rb") as stream:
-        start, first, number = 0, 1, 0
-        while block := stream.read(size):
-            rest = stream.readline() if not block.endswith(b"\n") else b""
-            end = start + len(block) + len(rest)
-            lines = sum(1 for _ in BytesIO(block))  # half the time of counting their ends
-            yield FilePiece(number, start, end, first, lines)
-            start, first, number = end, first + lines, number + 1
-
-
-def _row_pieces(source: Path, size: int) -> Iterator[FilePiece]:
+def _table_pieces(source: Path, size: int) -> Iterator[FilePiece]:
     with reading_parquet(source):
         rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    yield from row_pieces(rows, source.stat().st_size, size)
+
+
+def _file_pieces(source: Path, size: int, last: FilePiece | None) -> Iterator[FilePiece]:
+    with source.open("rb") as stream:
+        stream.seek(last.end if last is not None else 0)
+        for piece, _ in line_pieces(stream, size, last):
+            yield piece
+
+
+def line_pieces(
+    stream: BinaryIO, size: int, last: FilePiece | None = None
+) -> Iterator[tuple[FilePiece, tuple[bytes, bytes]]]:
+    """The pieces of a file of lines, and what is in each, as it is read; from the beginning, or after a piece."""
+    start, first, number = (0, 1, 0) if last is None else (last.end, last.first + last.lines, last.number + 1)
+    while block := stream.read(size):
+        rest = stream.readline() if not block.endswith(b"\n") else b""
+        end = start + len(block) + len(rest)
+        lines = sum(1 for _ in BytesIO(block))  # half the time of counting their ends
+        yield FilePiece(number, start, end, first, lines), (block, rest)
+        start, first, number = end, first + lines, number + 1
+
+
+def row_pieces(rows: int, file_bytes: int, size: int) -> Iterator[FilePiece]:
+    """The pieces of a Parquet file."""
     fewest, most = PIECE_ROWS
-    by_size = rows * size // (3 * source.stat().st_size + 1)  # texts take about a third of their room in such a file
+    by_size = rows * size // (3 * file_bytes + 1)  # texts take about a third of their room in such a file
     each = max(1, min(max(by_size, 1), max(fewest, rows // 20), most))
     for number, start in enumerate(range(0, rows, each)):
         end = min(start + each, rows)

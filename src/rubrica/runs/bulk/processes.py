@@ -44,7 +44,7 @@ class PieceQueue:
                 return self._back.popleft()
             try:
                 return next(self._left, None)
-            except RubricaError as error:  # a file cannot be read, which the thread that asked for it cannot tell
+            except (RubricaError, OSError) as error:  # of reading a file: the thread that asked for it cannot tell
                 self.problem = str(error)
                 return None
 

@@ -13,6 +13,7 @@ from rubrica.engine.plan import AxisPlan, Plan
 from rubrica.formula import Formula
 from rubrica.model.evidence import Field
 from rubrica.scorers.recipe import RuleScorer
+from rubrica.scorers.reference_checks import REFERENCE_CHECKS
 
 from .indices import places_of
 
@@ -121,15 +122,19 @@ def rules_of(scorer: RuleScorer) -> list[Any]:
 
 
 def is_known(plan: Plan) -> bool:
-    """Whether all that a plan's parts read can be told: no judge, no parts of dimensions, no scorer of others."""
+    """Whether all that a plan's parts read can be told: no judge, no parts of dimensions, no scorer of others, nothing
+    that compares two texts of a case."""
     if plan.judge is not None or plan.judged or any(axis.parts for axis in plan.axes):
         return False
+    read = set(names_ruling(plan)).union(*(applies.names for _, applies in plan.conditions))
     for axis in plan.axes:
         scorer = scorer_of(axis)
-        parts = rules_of(scorer) if isinstance(scorer, RuleScorer) else [scorer]
-        if any(names_read(part) is None for part in parts):
-            return False
-    return True
+        for part in rules_of(scorer) if isinstance(scorer, RuleScorer) else [scorer]:
+            names = names_read(part)
+            if names is None:
+                return False
+            read |= names
+    return read.isdisjoint(REFERENCE_CHECKS)
 
 
 def names_read(part: object) -> frozenset[str] | None:

@@ -36,11 +36,13 @@ from rubrica.runs.files.parquet_source import reading_parquet
 from rubrica.runs.files.row_source import CSV_ENDINGS, XLSX_ENDINGS
 from rubrica.runs.files.rows import GROUP
 from rubrica.runs.files.source_files import SourceFile, find_files
+from rubrica.runs.objects.ranged_file import RANGE_BYTES
 
 from .case_names import make_names_unique, names_of
 from .frames import LINE
 from .ledger import ShardLedger, fingerprint_of
 from .parquet_records import row_case
+from .piece_files import open_pieces
 from .pieces import PIECE_BYTES, FilePiece, blocks_of, is_table
 from .processes import judge_all
 from .progress import BulkProgress
@@ -63,6 +65,7 @@ class BulkRun:
     renamed: int = 0  # cases that had the id of another one
 
 
+MayRead = Callable[[str], bool]
 JudgePieces = Callable[[ShardJudge, PieceTurns, Callable[[Shard], None]], None]
 """Judges pieces and stores their shards; whoever asked is told of each."""
 
@@ -74,6 +77,7 @@ class BulkOptions:
     group: str = GROUP  # the metadata that says which cases belong together
     processes: int = 0  # 0: one per core
     piece_bytes: int = PIECE_BYTES
+    range_bytes: int = RANGE_BYTES  # that are fetched at once of a file in an object store
     judge_pieces: JudgePieces | None = None  # who judges them; None: the processes
 
 
@@ -108,14 +112,11 @@ def bulk_rows(
         with readable(figures):
             rows = pl.scan_parquet(figures).select(pl.len()).collect().item()
         return BulkRun(figures, rows, sum(1 for _ in finished_lines(folder / ERRORS)), len(ledger.pieces))
-    for file in files[len(ledger.cuts) :]:
-        if file.is_remote:
-            break  # it, and those after it, are cut in their turn
-        with file.local() as path:
-            ledger.cut_next(path, how.piece_bytes)
     count, stored = _judge_pieces(ledger, plan, how, told)
     if changed := next(ledger.changed(), None):
         raise RubricaError(f"{changed.address} changed while it was judged; run the same command again")
+    if torn := next((file for number, file in enumerate(files) if not ledger.is_cut(number)), None):
+        raise RubricaError(f"{torn.address} was not read to its end; run the same command again")
     renamed = make_names_unique(ledger.shards, [piece.number for piece in ledger.pieces])
     _finish(folder, ledger)
     return BulkRun(figures, count.rows, count.errors, stored, renamed)
@@ -131,7 +132,7 @@ def _judge_pieces(
             count.add(_stored_shard(ledger.shards, piece.number))
     stored = count.pieces
     judge = ShardJudge(plan, ledger.shards, how.group)
-    with PieceTurns(ledger, how.piece_bytes) as turns:
+    with PieceTurns(ledger, how.piece_bytes, how.range_bytes) as turns:
 
         def done(shard: Shard) -> None:
             turns.done(shard.number)
@@ -166,34 +167,42 @@ def explain(plan: Plan, folder: Path, case: str) -> Evaluation:
     raise RubricaError(f"{folder} has no evaluation of a case {case!r}")
 
 
-def records(plan: Plan, folder: Path, cases: Collection[str]) -> Iterator[Evaluation]:
+def records(plan: Plan, folder: Path, cases: Collection[str], may_read: MayRead | None = None) -> Iterator[Evaluation]:
     """The full evaluations of some cases, judged again by line; only the pieces they are in are read."""
-    for name, context in contexts(plan, folder, cases):
+    for name, context in contexts(plan, folder, cases, may_read):
         yield evaluate(plan, context, name)
 
 
-def evaluations(folder: Path, manifest: Manifest) -> Iterator[Evaluation]:
+def evaluations(folder: Path, manifest: Manifest, may_read: MayRead | None = None) -> Iterator[Evaluation]:
     """Every evaluation of a bulk run in full, judged again one after the other."""
     plan = compile_rubric(manifest.rubrics[0].rubric())
-    for name, context in contexts(plan, folder):
+    for name, context in contexts(plan, folder, may_read=may_read):
         yield evaluate(plan, context, name)
 
 
-def contexts(plan: Plan, folder: Path, cases: Collection[str] | None = None) -> Iterator[tuple[str, Context]]:
-    """What was judged, by the names of the cases: of some cases only the pieces they are in are read."""
+def contexts(
+    plan: Plan, folder: Path, cases: Collection[str] | None = None, may_read: MayRead | None = None
+) -> Iterator[tuple[str, Context]]:
+    """What was judged, by the names of the cases: of some cases only the pieces they are in are read.
+
+    Whoever made the folder says which files it was made of; `may_read` says which of them may be opened, all if None.
+    """
     ledger = _ledger_of(plan, folder)
     wanted = None if cases is None else _lines_of(folder, cases)
     pieces = ledger.pieces if wanted is None else _pieces_with(ledger, wanted)
     for number, several in groupby(pieces, key=lambda piece: piece.file):
         file = ledger.files[number]
+        if may_read is not None and not may_read(file.address):
+            raise RubricaError(f"{file.name} is not opened from here (`rubrica explain` opens it where it may be)")
         if file.now().stamp != file.stamp:
             raise RubricaError(f"{file.address} changed since {folder} was made: judge it again")
-        with file.local() as path:
+        with open_pieces(file, is_begun=True) as source:
             for piece in several:
                 names = names_of(folder / COLUMNS, piece.number) if wanted is None else wanted
-                for case in _cases(path, piece):
+                for case in _cases(source.place(piece), piece):
                     if isinstance(case, Case) and case.line in names:
                         yield names[case.line], case.context
+                source.let_go(piece)
 
 
 def _lines_of(folder: Path, cases: Collection[str]) -> dict[int, str]:

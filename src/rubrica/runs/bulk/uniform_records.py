@@ -17,7 +17,7 @@ import msgspec
 
 from rubrica.jsontext import UNREADABLE
 
-from .simple_records import NOT_SIMPLE, SIMPLE, is_shallow, lines_in
+from .simple_records import MOST_BRACKETS, NOT_SIMPLE, SIMPLE, is_shallow, lines_in
 
 SHOWN = 16
 """Lines whose keys are taken for those of all."""
@@ -71,7 +71,12 @@ def read_uniform(data: bytes) -> UniformRecords | None:
     except BROKEN:
         return None
     alike = UniformRecords(found, shape)
-    return alike if not alike.is_nested or is_shallow(lines_in(data)) else None
+    return alike if _has_few_brackets(data, len(found)) or not alike.is_nested or is_shallow(lines_in(data)) else None
+
+
+def _has_few_brackets(data: bytes, lines: int) -> bool:
+    """Whether all lines together have too few brackets for one of them to be nested too deeply."""
+    return data.count(b"[") + data.count(b"{") - lines < MOST_BRACKETS
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from rubrica.engine.cases import BadLine, Case, case_from, read_case
 from rubrica.errors import InputError
@@ -28,6 +28,9 @@ from .row_source import (
 )
 from .table_rows import TableRow, count_csv_rows
 from .text_encoding import BOM
+
+if TYPE_CHECKING:
+    from .ranged_table import RangedTable
 
 __all__ = ["BOM", "STDIN", "CaseSource", "LineSource", "cases_of", "count_cases", "lines_of"]
 
@@ -132,15 +135,19 @@ class StreamedFile(NamedTuple):
 
 @contextmanager
 def cases_of(
-    source: str, layout: FileLayout = AS_IT_IS, before: int = 0, streamed: StreamedFile | None = None
+    source: str,
+    layout: FileLayout = AS_IT_IS,
+    before: int = 0,
+    streamed: StreamedFile | RangedTable | None = None,
 ) -> Iterator[FileCases]:
     """The cases of a file, by the end of its name and what is in it; so many lines stand before it in other files.
-    With `streamed`, the source has only the first lines, which tell how all of them are read.
+    With `streamed`, the source has only the first lines, or the footer, which tell how all of it is read.
 
     An UnmappedError names the columns of a file that has none for what is judged.
     """
-    with open_rows(source, layout.records) as rows:
-        if streamed is not None and isinstance(rows, LineSource):
+    ranged = None if isinstance(streamed, StreamedFile) else streamed
+    with open_rows(source, layout.records, ranged) as rows:
+        if isinstance(streamed, StreamedFile) and isinstance(rows, LineSource):
             rows.stream, rows.size = streamed
         if type(rows) is LineSource and not layout.columns:
             _refuse_unmapped_lines(source)

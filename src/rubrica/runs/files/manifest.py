@@ -113,15 +113,22 @@ def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a run's folder; None where there is none."""
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise RubricaError(f"{path} cannot be read: {error.strerror}") from None
+    return manifest_of(data, str(path))
+
+
+def manifest_of(data: bytes, place: str) -> Manifest:
+    """A manifest from the bytes of its file, which lies at `place`."""
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
     except UNREADABLE as error:
-        raise RubricaError(f"{path} does not describe a run: {error} (choose another folder)") from None
+        raise RubricaError(f"{place} does not describe a run: {error} (choose another folder)") from None
     if manifest.format > FORMAT:
-        raise RubricaError(f"{path} was written by a newer Rubrica (format {manifest.format}); install that one")
+        raise RubricaError(f"{place} was written by a newer Rubrica (format {manifest.format}); install that one")
     return manifest
 
 
@@ -132,27 +139,25 @@ def mark_ended(folder: Path, ending: Literal["stopped", "failed"], reason: str =
         msgspec.structs.replace(manifest, ending=ending, reason=reason).write(folder)
 
 
+_HEAD = "# branch.oid "
+
+
 def commit_of(folder: Path) -> str | None:
     """The git commit a folder is at, with a ``+`` where files differ from it; None outside of git."""
     git = shutil.which("git")
     if git is None:
         return None
-    asked = [
-        git,
-        "--no-optional-locks",
-        "-C",
-        str(folder),
-        "describe",
-        "--always",
-        "--abbrev=40",
-        "--exclude=*",
-        "--dirty=+",
-    ]
+    told = "status", "--porcelain=v2", "--branch", "--untracked-files=no"  # `describe --dirty` locks the index anyway
+    asked = [git, "--no-optional-locks", "-C", str(folder), *told]
     try:
-        described = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
-    except (OSError, subprocess.SubprocessError):
+        status = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
+    except (OSError, subprocess.SubprocessError, UnicodeError):
         return None
-    return described.stdout.strip() or None
+    lines = status.stdout.splitlines()
+    head = next((line.removeprefix(_HEAD) for line in lines if line.startswith(_HEAD)), "")
+    if not head.isalnum():  # "(initial)": nothing was committed yet
+        return None
+    return head + ("+" if any(not line.startswith("#") for line in lines) else "")
 
 
 def _format_value(value: Any) -> str:

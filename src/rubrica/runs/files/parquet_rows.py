@@ -37,6 +37,8 @@ held at once."""
 NAMES = "rubrica.names"
 """Metadata of the file: which columns of dimensions and sections belong to which rubric."""
 
+LISTS = ("unscored", "gates", "fired")
+LIST = pl.List(pl.String)
 PLAIN: dict[str, Any] = {
     "case": pl.String,
     "repeat": pl.Int64,
@@ -53,9 +55,7 @@ PLAIN: dict[str, Any] = {
     "input_tokens": pl.Int64,
     "output_tokens": pl.Int64,
     "reason": pl.String,
-    "unscored": pl.List(pl.String),
-    "gates": pl.List(pl.String),
-    "fired": pl.List(pl.String),
+    **dict.fromkeys(LISTS, LIST),
 }
 """The columns every file has; those of dimensions and sections come after them."""
 
@@ -63,7 +63,7 @@ PLAIN: dict[str, Any] = {
 class ColumnsWriter:
     """Writes rows as a Parquet file, whole or not at all. Those of a long run wait in files beside it, not in memory.
 
-    Use it in a `with`; what was given is in the file when that ends without an error.
+    Used in a `with`, what was given is in the file when that ends without an error; else store and close it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,10 +90,14 @@ class ColumnsWriter:
     ) -> None:
         try:
             if error is None:
-                self._store()
+                self.store()
         finally:
-            if self._place is not None:
-                self._place.cleanup()
+            self.close()
+
+    def close(self) -> None:
+        """Leave nothing but what was stored."""
+        if self._place is not None:
+            self._place.cleanup()
 
     def _set_aside(self) -> None:
         try:
@@ -106,7 +110,8 @@ class ColumnsWriter:
         self._parts.append(part)
         self._waiting = []
 
-    def _store(self) -> None:
+    def store(self) -> None:
+        """Write the file."""
         told = msgspec.json.encode({rubric: list(own) for rubric, own in self._names.items()}).decode()
         if not self._parts:
             store(frame_of(self._waiting), self._path, metadata={NAMES: told})
@@ -205,6 +210,7 @@ def _names(row: RunRow) -> list[str]:
 def frame_of(rows: list[RunRow]) -> pl.DataFrame:
     """Rows as columns."""
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in PLAIN}
+    columns |= {name: _lists(columns[name]) for name in LISTS}
     schema = dict(PLAIN)
     if any(row.positions for row in rows):
         columns[POSITIONS] = [list(row.positions) for row in rows]
@@ -217,9 +223,16 @@ def frame_of(rows: list[RunRow]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=schema, strict=False)
 
 
+def _lists(values: list[tuple[str, ...]]) -> pl.Series:
+    """Lists as a column. polars makes each of them a column first, so each one that occurs is made once."""
+    places: dict[tuple[str, ...], int] = {}
+    found = [places.setdefault(value, len(places)) for value in values]
+    return pl.Series([list(value) for value in places], dtype=LIST).gather(found)
+
+
 def _row(data: dict[str, Any], own: set[str]) -> RunRow:
     plain = {name: data[name] for name in PLAIN}
-    lists = {name: tuple(plain[name] or ()) for name in ("unscored", "gates", "fired")}
+    lists = {name: tuple(plain[name] or ()) for name in LISTS}
     values = {
         field: {name.removeprefix(prefix): data[name] for name in data if name in own and name.startswith(prefix)}
         for prefix, field in BY_NAME.items()

@@ -53,6 +53,32 @@ def parquet_size(data: bytes) -> ParquetSize:
     return ParquetSize(max(rows, _number(footer, 1 + 2)), values, page_bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Some rows of a file that lie together."""
+
+    rows: int
+    start: int  # the first of its bytes
+    end: int
+
+
+def row_groups(footer: bytes) -> list[RowGroup]:
+    """The groups that a footer names; a ParquetSizeError where it cannot be read."""
+    return [_row_group(group) for group in _list(_Compact(footer).struct(), 4)]
+
+
+def _row_group(group: dict[int, Any]) -> RowGroup:
+    columns = [_struct(column, 3) for column in _list(group, 1)]
+    starts = [min(_number(column, key) for key in (9, 11) if key in column) for column in columns if 9 in column]
+    if len(starts) < len(columns) or not starts:
+        raise ParquetSizeError("a column has no place")
+    ends = [start + _number(column, 7) for start, column in zip(starts, columns, strict=True)]
+    found = RowGroup(_number(group, 3), min(starts), max(ends))
+    if found.rows < 0 or found.start < len(MAGIC) or found.end < found.start:
+        raise ParquetSizeError("a row group has no place")
+    return found
+
+
 def _pages(data: bytes, column: dict[int, Any]) -> Any:
     """The headers of a column's pages."""
     starts = [place for key in (9, 11) if (place := column.get(key)) is not None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,6 +15,9 @@ from rubrica.errors import RubricaError
 
 from .cells import json_or_text, structured
 from .table_rows import TableRow
+
+if TYPE_CHECKING:
+    from .ranged_table import RangedTable
 
 BATCH = 10_000
 """Rows in memory at once."""
@@ -35,10 +38,11 @@ def reading_parquet(path: Path) -> Iterator[None]:
 class ParquetSource:
     """A Parquet file: a column for every key of a case. Progress is counted in rows."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ranged: RangedTable | None = None) -> None:
+        """With `ranged`, the rows are there; the path tells only what they are."""
         self.read = 0
         self.notes: tuple[str, ...] = ()
-        self._path = path
+        self._path, self._ranged = path, ranged
         with reading_parquet(path):
             self._frame = pl.scan_parquet(path)
             self._frame.collect_schema()
@@ -50,8 +54,11 @@ class ParquetSource:
 
     def rows(self) -> Iterator[TableRow]:
         for start in range(0, self.size or 0, BATCH):  # a query for all of them would read far ahead
+            frame = self._frame
+            if self._ranged is not None:
+                frame = pl.scan_parquet(self._ranged.window(start, min(start + BATCH, self.size or 0)).path)
             with reading_parquet(self._path):
-                rows = self._frame.slice(start, BATCH).collect()
+                rows = frame.slice(start, BATCH).collect()
             for row in rows.iter_rows(named=True):
                 self.read += 1
                 cells = {name: plain_cell(name, cell) for name, cell in row.items() if cell is not None}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from pydantic_core import from_json
 
@@ -21,6 +21,9 @@ from .layout import columns_of
 from .table_rows import TableRow, csv_header, csv_rows, json_rows
 from .text_encoding import BOM, UTF8, TextEncoding, decode_text, encoding_of, utf8_lines
 from .xlsx_rows import sheet_columns, sheet_note, sheet_rows
+
+if TYPE_CHECKING:
+    from .ranged_table import RangedTable
 
 STDIN = "-"
 CSV_ENDINGS, PARQUET_ENDINGS, XLSX_ENDINGS = (".csv", ".tsv"), (".parquet", ".pq"), (".xlsx", ".xlsm", ".xls")
@@ -138,14 +141,15 @@ class XlsxSource:
 
 
 @contextmanager
-def open_rows(source: str, records: str | None = None) -> Iterator[RowSource]:
+def open_rows(source: str, records: str | None = None, ranged: RangedTable | None = None) -> Iterator[RowSource]:
     """The rows of a file by the end of its name: .csv and .tsv, .xlsx, .parquet; others are JSON, a row a line or one
-    document. `records` names the list of a document or the sheet of a workbook."""
+    document. `records` names the list of a document or the sheet of a workbook; `ranged` has the rows of a Parquet file
+    that lies elsewhere."""
     path, ending = Path(source), Path(source).suffix.lower()
     if ending in PARQUET_ENDINGS:
         with requires("tables", source):
             from .parquet_source import ParquetSource  # late: polars takes half a second to load
-        yield ParquetSource(path)
+        yield ParquetSource(path, ranged)
     elif ending in XLSX_ENDINGS:
         yield XlsxSource(path, records)
     elif ending not in CSV_ENDINGS and (document := read_document(source, records)) is not None:

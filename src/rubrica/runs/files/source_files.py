@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
@@ -14,11 +14,12 @@ from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import InputError, RubricaError
 from rubrica.runs.objects.address import ObjectAddress, fits, fixed_folder, is_address, is_pattern
 from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore, ObjectStoreError
-from rubrica.runs.objects.ranged_stream import RANGE_BYTES, RangedStream
+from rubrica.runs.objects.ranged_file import RANGE_BYTES, RangedFile, RangedStream
 
 from .case_source import STDIN, CaseSource, FileCases, StreamedFile, cases_of, count_cases
 from .layout import AS_IT_IS, FileLayout
-from .row_source import CSV_ENDINGS, tells_lines
+from .ranged_table import RangedTable
+from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, tells_lines
 
 _STREAMED = (".jsonl", ".ndjson", *CSV_ENDINGS)
 
@@ -63,34 +64,46 @@ class SourceFile:
     def cases(
         self, layout: FileLayout = AS_IT_IS, before: int = 0, range_bytes: int = RANGE_BYTES
     ) -> Iterator[FileCases]:
-        """Its cases. Lines of a large file in a store are fetched as they are read; others are fetched first."""
-        head = self._head(layout, range_bytes)
-        if head is None:
-            with self.local() as path, cases_of(str(path), layout, before) as source:
-                yield source
-            return
-        with TemporaryDirectory(prefix="rubrica-") as folder, head, BufferedReader(head) as stream:
+        """Its cases. Those of a large file in a store are fetched as they are read; other files are fetched first."""
+        whole = layout.records or any("." in name for name in layout.columns)  # what keys mean is told by all of them
+        with TemporaryDirectory(prefix="rubrica-") as folder, ExitStack() as stack:
             path = Path(folder) / self.name
-            path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
-            with cases_of(str(path), layout, before, StreamedFile(stream, self.size or 0)) as source:
-                yield source
+            streamed: StreamedFile | RangedTable | None = None
+            if not whole and (head := self.stream(range_bytes)) is not None:
+                path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
+                streamed = StreamedFile(stack.enter_context(BufferedReader(head)), self.size or 0)
+            elif not whole and (streamed := self.table(path, range_bytes)) is not None:
+                path = streamed.path
+            else:
+                path = stack.enter_context(self.local())
+            yield stack.enter_context(cases_of(str(path), layout, before, streamed))
 
-    def _head(self, layout: FileLayout, range_bytes: int) -> RangedStream | None:
-        """The bytes of a large file in a store whose first ones tell how it is read; None of any other file."""
-        if not self.is_remote or self.ending not in _STREAMED or (self.size or 0) <= range_bytes:
+    def stream(self, range_bytes: int = RANGE_BYTES) -> RangedStream | None:
+        """The bytes of a large file in a store whose first ones tell that it is lines; None of any other file."""
+        ranged = self.ranged(range_bytes)
+        if ranged is None or self.ending not in _STREAMED:
             return None
-        if layout.records or any("." in name for name in layout.columns):
-            return None  # what keys of questions mean is told by all of them
-        address = ObjectAddress.of(self.address)
-        if address.is_web:
-            return None  # not every web server gives ranges
-        stream = RangedStream(ObjectStore(address), address.key, self.size or 0, self._check, range_bytes)
+        stream = RangedStream(ranged)
         try:
             return stream if tells_lines(stream.head(), self.ending) else None
-        except FileNotFoundError:
-            raise RubricaError(f"there is no {self.address} any more") from None
         except ObjectStoreError:
             return None  # a server that gives no ranges; one that cannot be reached is told when all is fetched
+
+    def table(self, place: Path, range_bytes: int = RANGE_BYTES) -> RangedTable | None:
+        """A large Parquet file in a store, some rows of which are written beside `place`; None of any other file."""
+        ranged = self.ranged(range_bytes)
+        if ranged is None or self.ending not in PARQUET_ENDINGS:
+            return None
+        return RangedTable.open(ranged, place)
+
+    def ranged(self, range_bytes: int = RANGE_BYTES) -> RangedFile | None:
+        """The stretches of a large file in a store; None of any other file. Not every web server gives ranges."""
+        if not self.is_remote or (self.size or 0) <= range_bytes:
+            return None
+        address = ObjectAddress.of(self.address)
+        if address.is_web:
+            return None
+        return RangedFile(ObjectStore(address), address.key, self.size or 0, self._check, range_bytes)
 
     def _check(self, found: ObjectInfo) -> None:
         if self.stamp not in ("", _stamp(found)):

@@ -19,7 +19,7 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.folder import LOCK
 from rubrica.runs.files.manifest import MANIFEST
-from rubrica.runs.objects.address import ObjectAddress, store_address
+from rubrica.runs.objects.address import ObjectAddress, read_address
 from rubrica.runs.objects.object_store import ObjectStore
 
 from .index import SEGMENTS, FileSegments, MirrorIndex
@@ -146,13 +146,18 @@ def open_copy(text: str) -> Path:
 
 
 def find_copy(text: str) -> Path | None:
-    """The same; None where no run is. One that a process of this machine works on is as that process has it."""
-    address = store_address(text)
+    """The same; None where no run is."""
+    address = read_address(text)
+    return fetch_copy(ObjectStore(address), address)
+
+
+def fetch_copy(store: ObjectStore, address: ObjectAddress) -> Path | None:
+    """The same, from a store that is open. A run that a process of this machine works on is as that process has it."""
     copy = RunCopy(address)
     with copy.fetching():
         if is_locked(copy.place / COPY_LOCK):
             return copy.folder if (copy.folder / MANIFEST).is_file() else None
-        return copy.folder if copy.fetch(ObjectStore(address)) is not None else None
+        return copy.folder if copy.fetch(store) is not None else None
 
 
 def scan(folder: Path) -> list[Path]:

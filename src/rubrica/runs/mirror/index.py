@@ -26,6 +26,7 @@ class FileSegment(msgspec.Struct, frozen=True, array_like=True):
 
     name: str
     size: int
+    lines: int = 0  # of a file of lines
 
 
 FileSegments = tuple[FileSegment, ...]
@@ -50,7 +51,7 @@ class MirrorIndex(msgspec.Struct, frozen=True):
             raise RubricaError(f"{address}/{INDEX} does not describe a run: {error} (choose another name)") from None
         if index.format > FORMAT:
             raise RubricaError(f"{address} was written by a newer Rubrica (format {index.format}); install that one")
-        for name in index.files:
+        for name in (*index.files, *index.segments):
             if not is_inside(name):
                 raise RubricaError(f"{address}/{INDEX} names a file outside of the run: {name[:200]!r}")
         return index

@@ -83,17 +83,18 @@ class RunMirror:
         """A stretch of a file as a segment in the store."""
         if start == end:
             return ()
-        segment = FileSegment(new_segment_name(path.name), end - start)
+        segment, lines = new_segment_name(path.name), 0
         if path.suffix == LINES:  # it may be growing
             with path.open("rb") as stream:
                 stream.seek(start)
                 data = stream.read(end - start)
             if len(data) < end - start:
                 raise FileNotFoundError(path)
-            self._store.write(self._key(segment.name), data)
+            lines = data.count(b"\n")
+            self._store.write(self._key(segment), data)
         else:
-            self._store.write(self._key(segment.name), path)
-        return (segment,)
+            self._store.write(self._key(segment), path)
+        return (FileSegment(segment, end - start, lines),)
 
     def _discard(self, files: dict[str, FileState]) -> None:
         """Delete what was written for a commit that does not come."""

@@ -14,6 +14,7 @@ _ADDRESS = re.compile(r"(s3|gs|az|https?)://([^/]*)/*(.*)", re.DOTALL | re.IGNOR
 _WEB = ("http", "https")
 _WILD = re.compile(r"[*?\[]")
 _ANY_DEPTH = "**"
+SUCH_AS = "an address such as s3://BUCKET/runs/monday"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,16 @@ class ObjectAddress:
     def name(self) -> str:
         return self.key.rpartition("/")[2]
 
+    def holds(self, other: ObjectAddress) -> bool:
+        """Whether another one lies below this one.
+
+        >>> runs = ObjectAddress.of("s3://data/runs")
+        >>> [runs.holds(ObjectAddress.of(f"s3://{text}")) for text in ("data/runs/a", "data/runs-b/a", "other/runs/a")]
+        [True, False, False]
+        """
+        inside = other.key.startswith(f"{self.key.rstrip('/')}/")
+        return (self.root, inside) == (other.root, True) and ".." not in other.key.split("/")
+
     def under(self, key: str) -> str:
         """A name in the same store, below this one."""
         return "/".join(part for part in (self.key.rstrip("/"), key) if part)
@@ -71,9 +82,17 @@ def is_address(text: str) -> bool:
 
 def store_address(text: str) -> ObjectAddress:
     """Where a run is kept. Nothing is written to web servers."""
+    address = read_address(text)
+    if address.is_web:
+        raise InputError(f"{text}: a run is kept at {SUCH_AS}")
+    return address
+
+
+def read_address(text: str) -> ObjectAddress:
+    """Where a run is read, which may be a web server, or where several are."""
     address = ObjectAddress.of(text)
-    if address.is_web or is_pattern(address.key) or not address.key.strip("/"):
-        raise InputError(f"{text}: a run is kept at an address such as s3://BUCKET/runs/monday")
+    if is_pattern(address.key) or not address.key.strip("/"):
+        raise InputError(f"{text}: a run is kept at {SUCH_AS}")
     return replace(address, key=address.key.strip("/"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -35,7 +34,6 @@ from rubrica.workspace.calibration import CalibratedRubric, calibrated, keep_cal
 from rubrica.workspace.plain_data import plain_text
 from rubrica.workspace.review_agreement import AgreementReport, agreement_report
 from rubrica.workspace.reviews import ReviewTask, ScoredItem
-from rubrica.workspace.run_folders import run_rubrics
 
 from .evaluations import created
 from .games import PAGE, Cursor, Limit
@@ -122,8 +120,7 @@ async def keep(request: Request, body: CalibrationWanted, caller: Signed, servic
 async def _report(caller: Caller, service: Service, run: str | None) -> AgreementReport:
     runs = await service.database.read(reviews.reviewed_runs, caller, _run(run))
     done = await service.database.read(reviews.done_items, caller, runs)
-    rubrics_of = partial(run_rubrics, service.settings.runs)
-    return await service.work.run(caller.user_id, agreement_report, done, rubrics_of)
+    return await service.work.run(caller.user_id, agreement_report, done, service.runs.places.rubrics)
 
 
 async def _calibrated(caller: Caller, service: Service, rubric: str, run: str | None) -> CalibratedRubric:

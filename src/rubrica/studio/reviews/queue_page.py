@@ -48,7 +48,7 @@ MOST_KNOWN = 100
 
 def install(studio: Studio) -> None:
     """Add the pages of the review queue."""
-    work = RunsWorkspace(studio.runs, studio.service.runs.jobs)
+    work = RunsWorkspace(studio.service.runs.places, studio.service.runs.jobs)
     known: Known = {}
 
     @page("/reviews")

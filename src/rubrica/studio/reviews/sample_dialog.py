@@ -72,7 +72,8 @@ class SampleDialog:
         if not self.run.value:
             return
         try:
-            known = await self.visitor.read(run_settings, self.work.key(str(self.run.value)))
+            key = await asyncio.to_thread(self.work.key, str(self.run.value))
+            known = await self.visitor.read(run_settings, key)
         except RubricaError as error:
             self._say(error_text(error))
             return

@@ -13,7 +13,7 @@ from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import Role
 from rubrica.report.titles import dimension_titles
-from rubrica.runs.compare.comparison import Comparison, MovedCase
+from rubrica.runs.compare.comparison import MOST_POSITIONS, Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import ComparisonTerms, MeasureComparison, Verdict
 from rubrica.studio.frame import frame, page
 from rubrica.studio.html_tables import NUMBER, Cell, badge, link, muted, table
@@ -110,7 +110,8 @@ class ComparePage:
             show_error(self.body, error)
             return
         titles = dict[str, str]()
-        for rubric in (*self.work.rubrics(a).values(), *self.work.rubrics(b).values()):
+        rubrics = [await asyncio.to_thread(self.work.rubrics, name) for name in (a, b)]
+        for rubric in (*rubrics[0].values(), *rubrics[1].values()):
             titles |= dimension_titles(rubric)
         if (a, b) != (self.a.value, self.b.value):
             return  # others were chosen meanwhile, and are drawn by themselves
@@ -118,6 +119,7 @@ class ComparePage:
         with self.body:
             _summary_card(found)
             _lines_card(found, a, b, titles)
+            _positions_card(found)
             _changes_card(found)
             with ui.element("div").classes("two"):
                 _moved_card("Fell furthest", found.worse, a, b)
@@ -171,6 +173,26 @@ def _line_row(line: MeasureComparison, reach: float, titles: Mapping[str, str]) 
     if line.said != line.verdict:
         what = Markup('{} <span class="block quiet">{}</span>').format(what, line.said)
     return [title, shown(line.before), shown(line.after), difference, interval(line, reach), what]
+
+
+def _positions_card(found: Comparison) -> None:
+    """The answers to the first criterion of every case, the second and so on."""
+    if not found.positions:
+        return
+    head = (("Criterion", ""), ("A", NUMBER), ("B", NUMBER), ("Change", NUMBER), ("Cases", NUMBER), ("p", NUMBER))
+    rows: list[list[Cell]] = [
+        [
+            f"{own.rubric} {own.position}".strip(),
+            figure(round(own.before, 2)),
+            figure(round(own.after, 2)),
+            signed(round(own.after - own.before, 2)),
+            f"{own.cases:,}",
+            figure(round(own.p, 3)),
+        ]
+        for own in found.positions[:MOST_POSITIONS]
+    ]
+    with card("Answers by position", "How answers moved, which is neither better nor worse: some criteria cost points"):
+        drawing(table(head, rows, "Answers by position"))
 
 
 def _changes_card(found: Comparison) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from random import Random
@@ -91,7 +91,7 @@ class RunIndex:
         """Read a run once."""
         columns = Columns()
         broken: list[BadLine] = []
-        heard = StoredRun(run.path, run.manifest, broken.append)
+        heard = replace(run, on_broken=broken.append)
         found = gather_page_data(_keep_columns(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
         columns.close()
         return cls(columns, found, CaseTexts(run), broken)

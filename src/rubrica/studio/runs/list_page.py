@@ -42,7 +42,7 @@ STATES: dict[str, Cell] = {
 
 def install(studio: Studio) -> None:
     """Add the pages of runs."""
-    work = RunsWorkspace(studio.runs, studio.service.runs.jobs)
+    work = RunsWorkspace(studio.service.runs.places, studio.service.runs.jobs)
 
     @page("/runs")
     async def runs(request: Request, q: str = "", rubric: str = "") -> None:
@@ -82,7 +82,7 @@ class RunsPage:
             return
         if not self.lines:
             empty(
-                f"There is no run in {self.work.runs} yet. Start one here, or type: "
+                f"There is no run in {self.work.places} yet. Start one here, or type: "
                 f"rubrica run CASES.jsonl -r RUBRIC -o {self.work.runs}/NAME"
             )
             return

@@ -15,8 +15,7 @@ from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure
 from rubrica.runs.case_texts import PromptAndResponse
 from rubrica.runs.compare.baseline import BaselineSource
-from rubrica.runs.files.manifest import commit_of
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.manifest import Manifest, commit_of
 from rubrica.runs.summary.grading import Grading
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.frame import frame, page
@@ -70,7 +69,7 @@ class RunPage:
             error_label(error)
             return
         try:
-            run = self.work.stored(self.name)
+            manifest = await asyncio.to_thread(self.work.manifest, self.name)
         except RubricaError as error:
             run_progress = self.work.run_jobs.run_progress(self.name)
             if run_progress is not None:  # it has been started just now, or could not begin
@@ -79,10 +78,9 @@ class RunPage:
                 error_label(error)
             return
         with actions:
-            self._actions(run)
-        manifest = run.manifest
+            self._actions(manifest)
         running = False
-        if manifest is not None and manifest.finished is None:
+        if manifest.finished is None:
             running = await progress_card(self.visitor, self.work, self.name, may_change=self.may_change)
         self.body = ui.element("div").classes("stacked-cards")
         if running:
@@ -96,7 +94,7 @@ class RunPage:
 
     # --- what can be done with it -------------------------------------------------------------------------
 
-    def _actions(self, run: StoredRun) -> None:
+    def _actions(self, manifest: Manifest) -> None:
         ui.button("Compare", icon="compare_arrows", on_click=lambda: ui.navigate.to(compare_link("", self.name))).props(
             "flat"
         ).classes("calm")
@@ -108,7 +106,7 @@ class RunPage:
                 icon="rate_review",
                 on_click=lambda: ui.navigate.to(f"/reviews?{_sampled(self.name)}"),
             ).props("flat").classes("calm")
-            if run.manifest is not None and run.manifest.finished is not None:
+            if manifest.finished is not None:
                 ui.button("Keep as baseline", icon="bookmark_add", on_click=self._baseline_dialog).props(
                     "flat"
                 ).classes("calm")
@@ -149,7 +147,7 @@ class RunPage:
     async def _fill(self) -> None:
         try:
             await check_readable(self.visitor, self.work, self.name)
-            run = self.work.stored(self.name)
+            run = await asyncio.to_thread(self.work.stored, self.name)
             index = await asyncio.to_thread(self.work.indexes.of, run)
             failures, failed = await asyncio.to_thread(failures_of, run.path)
         except RubricaError as error:

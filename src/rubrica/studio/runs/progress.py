@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
-from rubrica.runs.files.manifest import read_manifest
 from rubrica.studio.parts import card, notifying_errors
 from rubrica.studio.runs.paths import run_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.studio.studio import Visitor
-from rubrica.workspace.case_files import folder_of
-from rubrica.workspace.run_jobs import job_of
 from rubrica.workspace.run_listing import UNDER_WAY
 from rubrica.workspace.run_service import RunStatus
 
@@ -27,7 +26,7 @@ async def progress_card(visitor: Visitor, work: RunsWorkspace, name: str, *, may
     if status.line.state in UNDER_WAY:
         _RunUnderWay(visitor, name).draw(status)
         return True
-    _stopped(visitor, work, name, may_change=may_change)
+    await _stopped(visitor, work, name, may_change=may_change)
     return False
 
 
@@ -76,14 +75,13 @@ class _RunUnderWay:
             await self.visitor.service.runs.cancel(await self.visitor.still_here(), self.name)
 
 
-def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
-    folder = work.runs / name
-    manifest = read_manifest(folder)
+async def _stopped(visitor: Visitor, work: RunsWorkspace, name: str, *, may_change: bool) -> None:
+    manifest = await asyncio.to_thread(work.places.manifest, name)
+    job = await asyncio.to_thread(visitor.service.runs.stopped_job, name)
     ending = None if manifest is None else manifest.ending
     with card(f"{(ending or 'interrupted').capitalize()} before its end"):
         if manifest is not None and manifest.reason:
             ui.label(manifest.reason).classes("fault").props('role="alert"')
-        job = None if manifest is None else job_of(folder, manifest, folder_of(work.runs))
         if job is None:
             ui.label("The command that started it goes on where it stopped.").classes("quiet")
             return

@@ -73,8 +73,8 @@ class SharingDialog:
         now = self.visitor.service.clock()
         try:
             key = await self._key()
-            manifest = (await asyncio.to_thread(self.work.stored, self.name)).manifest
-            hashes = [used.hash for used in manifest.rubrics] if manifest is not None else []
+            manifest = await asyncio.to_thread(self.work.manifest, self.name)
+            hashes = [used.hash for used in manifest.rubrics]
             await self.visitor.write(share_run, key, self.sharing.value, hashes, now)
             await self.visitor.write(open_review, key, self.reviewers.sharing.value, self.reviewers.read(), now)
             if self.owner is not None:

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rubrica.errors import MissingError
+from rubrica.errors import MissingError, RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.runs.compare.baseline import Baselines
 from rubrica.runs.compare.comparison import Comparison, compare
 from rubrica.runs.compare.measure_comparison import ComparisonTerms
-from rubrica.runs.stored import StoredRun
+from rubrica.runs.files.manifest import MANIFEST, Manifest
+from rubrica.runs.stored import WAY_OUT, StoredRun
 from rubrica.runs.summary.grading import Grading
 from rubrica.workspace.run_access import RunKey
-from rubrica.workspace.run_folders import run_path, run_rubrics
 from rubrica.workspace.run_jobs import RunJobs, find_run
+from rubrica.workspace.run_places import RunPlaces
 
 from .index import Indexes, RunIndex
 from .paths import baselines_file
@@ -24,19 +25,32 @@ from .paths import baselines_file
 
 @dataclass(frozen=True, slots=True)
 class RunsWorkspace:
-    """The runs of one folder."""
+    """The runs of a server."""
 
-    runs: Path
+    places: RunPlaces
     run_jobs: RunJobs
     indexes: Indexes = field(default_factory=Indexes)
 
+    @property
+    def runs(self) -> Path:
+        """Where runs are started."""
+        return self.places.home
+
     def stored(self, name: str) -> StoredRun:
-        """A run by name; an error where there is none, or where it cannot be read."""
-        return StoredRun.open(run_path(self.runs, name))
+        """A run by name; an error where there is none, or where it cannot be read. One that lies in an object store is
+        fetched, which takes a while."""
+        return self.places.opened(name)
+
+    def manifest(self, name: str) -> Manifest:
+        """What a run is made by; an error where there is none, or where it cannot be read."""
+        manifest = self.places.manifest(name)
+        if manifest is None:
+            raise RubricaError(f"{name} holds no run: it has no {MANIFEST}; {WAY_OUT}")
+        return manifest
 
     def key(self, name: str) -> RunKey:
         """Which run is meant by a name now; an error where there is none. One that cannot be read has no id."""
-        return find_run(self.runs, self.run_jobs, name)
+        return find_run(self.places, self.run_jobs, name)
 
     def index(self, name: str) -> RunIndex:
         return self.indexes.of(self.stored(name))
@@ -50,7 +64,7 @@ class RunsWorkspace:
 
     def rubrics(self, name: str) -> Mapping[str, Rubric]:
         """The rubrics of a run as they were; none where the run is gone."""
-        return run_rubrics(self.runs, name)
+        return self.places.rubrics(name)
 
     def compared(self, one: str, other: str, terms: ComparisonTerms) -> Comparison:
         """Two runs, case by case."""

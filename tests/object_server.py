@@ -12,6 +12,7 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,14 @@ from rubrica.runs.objects.object_store import ObjectStore
 
 KEYS = ("access-key-1", "secret-key-1")
 BUCKET = "bucket"
+WORDS: dict[str, Any] = {
+    "name": "words",
+    "scale": {"min": 0, "max": 10},
+    "dimensions": {"length": {"formula": "min(10, word_count)", "weight": 1}},
+    "score": {"weighted": True, "out_of": 10},
+    "verdicts": [{"label": "pass", "when": "score >= 3"}, {"label": "fail"}],
+}
+"""What the runs that lie in the store are judged by."""
 
 
 @contextmanager
@@ -45,6 +54,14 @@ def serving_objects(root: Path) -> Iterator[int]:
     finally:
         server.terminate()
         server.wait(10)
+
+
+@pytest.fixture(scope="session")
+def object_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
+    """The S3 server of this test process: the folder of its bucket, and its port. Each test uses names of its own."""
+    root = tmp_path_factory.mktemp("objects")
+    with serving_objects(root) as port:
+        yield root / BUCKET, port
 
 
 def use_objects(patch: pytest.MonkeyPatch, port: int) -> None:
@@ -81,6 +98,7 @@ class FailingProxy(ThreadingHTTPServer):
         self.behind, self.every = behind, every
         self.writes = self.failed = 0
         self.fetched: list[str] = []  # what was read, by its name
+        self.sent = 0  # bytes of it
         self.down = False
 
     @contextmanager
@@ -118,7 +136,9 @@ class _Passing(BaseHTTPRequestHandler):
             behind.request(self.command, self.path, body or None, dict(self.headers))  # the host is signed
             reply = behind.getresponse()
             partial = reply.status == 200 and "Content-Range" in reply.headers  # as rclone says it
-            self._answer(206 if partial else reply.status, dict(reply.headers), reply.read())
+            data = reply.read()
+            server.sent += len(data) if self.command == "GET" and "?" not in self.path else 0
+            self._answer(206 if partial else reply.status, dict(reply.headers), data)
         finally:
             behind.close()
 
