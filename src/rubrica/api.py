@@ -42,7 +42,7 @@ def evaluate(
     rubric: RubricLike,
     *,
     prompt: str = "",
-    response: str = "",
+    response: str | None = None,
     context: ContextLike = None,
     judge: Judge | str | None = None,
 ) -> Evaluation:
@@ -65,7 +65,7 @@ async def aevaluate(
     rubric: RubricLike,
     *,
     prompt: str = "",
-    response: str = "",
+    response: str | None = None,
     context: ContextLike = None,
     judge: Judge | str | None = None,
 ) -> Evaluation:
@@ -145,6 +145,7 @@ def _jury(*names: str) -> Jury:
     return Jury(names)
 
 
-def _context(context: ContextLike, prompt: str, response: str) -> Context:
+def _context(context: ContextLike, prompt: str, response: str | None) -> Context:
     texts = {key: text for key, text in (("prompt", prompt), ("response", response)) if text}
-    return Context.of(context, **texts)
+    found = Context.of(context, **texts)
+    return Context.of(found, response="") if response == "" and not found.has_response else found

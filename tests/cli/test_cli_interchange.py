@@ -51,6 +51,18 @@ def test_a_bundled_tree_goes_out_and_comes_back(cli: Cli, tmp_path: Path) -> Non
     assert again.dimensions["runs"].parts["runs_start"].tags == known.dimensions["runs"].parts["runs_start"].tags
 
 
+def test_a_dataset_of_autorubric_becomes_a_rubric_and_its_cases(cli: Cli, tmp_path: Path) -> None:
+    data, rubric, cases = tmp_path / "set.json", tmp_path / "set.yaml", tmp_path / "set.jsonl"
+    items = [{"submission": "Orwell.", "description": "right", "ground_truth": ["MET", "UNMET"]}]
+    data.write_text(json.dumps({"prompt": "Who wrote it?", "rubric": LIST, "items": items}))
+    told = cli("import", "autorubric", data, "-o", rubric, "--cases", cases)
+    assert (told.exit_code, "not carried over" in told.stderr) == (0, False)
+    (case,) = map(json.loads, cases.read_text().splitlines())
+    assert (case["rubric"], case["response"], case["expect"]) == (str(rubric), "Orwell.", {"score": 1.0})
+    assert "items: 1 items are" not in told.stderr
+    assert cli("import", "rubric", data, "--cases", tmp_path / "no.jsonl").exit_code == 2
+
+
 def test_strict_writes_nothing_where_something_would_stay_behind(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "tree.json"
     refused = cli("export", "paper-replication", "--to", "paperbench", "-o", file, "--strict")

@@ -123,6 +123,19 @@ def test_a_panel_is_named_by_repeating_the_option_or_by_commas(cli: Cli, short: 
         assert {vote.judge: vote.value for vote in accuracy.votes} == dict(zip(names, (9, 3, 7), strict=True))
 
 
+def test_a_label_that_the_judge_invents_is_told_at_the_end(cli: Cli, tmp_path: Path, write_lines: WriteLines) -> None:
+    rubric, judge = tmp_path / "asked.yaml", tmp_path / "invents.jsonl"
+    rubric.write_text(
+        "{name: asked, dimensions: {answer: {from: criteria}}, score: {points: true}, "
+        "verdicts: [{label: good, when: score >= 1}, {label: poor}]}"
+    )
+    judge.write_text('{"reply": {"reason": "so", "answer": "perhaps"}}\n')
+    cases = write_lines([{"response": "Paris.", "criteria": ["Names the town."]}])
+    told = cli("eval", cases, "-r", rubric, "-J", f"scripted:{judge}")
+    said = 'without a score for something: the judge answered "perhaps", which is none of met, not_met'
+    assert said in told.stderr
+
+
 def test_repeats_that_straddle_the_threshold_are_inconclusive(cli: Cli, short: Path, tmp_path: Path) -> None:
     args = ("eval", "-r", short, "--response", "Paris.", "--repeats", "3")
     split = cli(*args, "-J", says(tmp_path, "a", 9, 4, 9), "--json")

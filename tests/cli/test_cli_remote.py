@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,27 @@ def test_a_pushed_rubric_comes_back_as_it_was_written(there: Running, cli: Cli, 
     pulled = cli("pull", "tiny", "-o", "back.yaml")
     assert pulled.exit_code == 0, pulled.stderr
     assert yaml.safe_load(Path("back.yaml").read_text()) == yaml.safe_load(TINY)
+
+
+def test_a_draft_is_kept_beside_the_rubric_it_would_follow_and_changes_nothing(
+    there: Running, cli: Cli, tiny: Path
+) -> None:
+    cli("push", tiny)
+    drafted = {"title": "T", "criteria": [{"name": "sums", "asks": "Adds up.", "wanted": True, "importance": 5}]}
+    lines = [{"match": "Draft at most", "reply": drafted}, {"reply": {"reason": "so", "answer": "yes"}}]
+    Path("script.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path("good.jsonl").write_text('{"prompt": "2 + 2?", "response": "Four"}\n')
+    draft = ["draft", "--task", "Add.", "--good", "good.jsonl", "-r", tiny, "-J", "scripted:script.jsonl"]
+    told = cli(*draft, "--store", there.url)
+    assert told.exit_code == 0, told.stderr
+    assert "kept as tiny-draft@1.0.0" in told.stderr
+    kept = there.author.get("/api/evaluations/tiny-draft").json
+    assert (kept["is_public"], kept["examples"][0]["drafting"]["people"]) == (False, "good")
+    assert "drafted_score" in kept["examples"][0]["drafting"]
+    assert there.author.get("/api/evaluations/tiny").json["version"] == "1.0.0"
+    again = cli(*draft, "--store", there.url)  # what was paid for is printed all the same
+    assert (again.exit_code, "name: tiny" in again.stdout) == (1, True)
+    assert "tiny-draft" in again.stderr
 
 
 def test_pushing_again_makes_a_version_only_if_something_changed(there: Running, cli: Cli, tiny: Path) -> None:

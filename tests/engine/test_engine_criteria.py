@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 import rubrica
+from rubrica.engine.cases import BadLine, read_case
+from rubrica.engine.load import rubric_from_text
 from rubrica.errors import ContextError, RubricError
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Evaluation, Score, Unscored
+from rubrica.runs.batch import merge_context
 
 RUBRIC: dict[str, Any] = {
     "name": "clinical",
@@ -169,6 +172,58 @@ def test_criteria_that_cannot_be_judged_are_refused(criteria: Any, said: str) ->
     with pytest.raises(ContextError) as refused:
         judged(Answers(), {"response": "x", "criteria": criteria})
     assert said in str(refused.value)
+
+
+def test_criteria_without_a_response_are_refused_and_nobody_is_asked() -> None:
+    """Nobody's answer is not a poor one; an answer that is empty is, and stays one wherever its case goes."""
+    judge = Answers("Names a dose.")
+    chat = {"messages": [{"role": "user", "content": "How much?"}], "criteria": CASE["criteria"]}
+    with pytest.raises(ContextError, match=r"no response to hold them against.*--map.*--responses FILE"):
+        judged(judge, chat)
+    assert not judge.asked
+    given = {"answer": {"c1": 1, "c2": 0, "invents": 0}}
+    assert rubrica.decide(RUBRIC, given, context=chat).verdict == "good"  # scores that are there need no response
+    empty = merge_context({"grade": 4}, Context.of(Context.of({**chat, "response": ""}).as_given()))
+    assert judged(judge, empty.as_given()).verdict == "good"
+    assert rubrica.evaluate(RUBRIC, response="", context=chat).verdict == "inconclusive"
+    assert judged(judge, {**chat, "images": ["https://example.org/dose.png"]}).verdict == "good"
+    # Without criteria there is nothing that only a response could meet.
+    assert judged(judge, {"prompt": "How much?"}).dimensions["answer"].reason == "the case has no criteria"
+
+
+def test_a_key_that_looks_like_criteria_is_named() -> None:
+    found = rubrica.evaluate(RUBRIC, context={"response": "x", "criterias": ["Names a dose."]})
+    assert found.dimensions["answer"].reason.startswith("the case has no criteria; it has 'criterias'")
+    with pytest.raises(ContextError, match=r"criterium: is not a known key \(did you mean 'criterion'\?\)"):
+        Context.of({"criteria": [{"criterium": "Names a dose."}]})
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "said"),
+    [
+        (
+            {"a": {"points": -1, "asks": "Guesses?"}},
+            "dimensions: the points are all negative, so nothing can be earned",
+        ),
+        ({"a": {"from": "criterion"}}, "dimensions.a.from: should be 'criteria', not 'criterion'"),
+    ],
+)
+def test_one_fault_is_told_once(dimensions: dict[str, Any], said: str) -> None:
+    with pytest.raises(RubricError) as error:
+        rubrica.compile({**RUBRIC, "dimensions": dimensions})
+    assert [str(problem).startswith(said) for problem in error.value.problems] == [True]
+
+
+def test_a_tree_that_is_a_part_of_itself_is_told_so() -> None:
+    written = "name: n\ndimensions:\n  a: &a\n    parts:\n      b: *a\nverdicts: [{label: x}]\n"
+    with pytest.raises(RubricError, match="an alias inside of what it names"):
+        rubric_from_text(written)
+
+
+def test_lines_of_healthbench_are_told_how_they_become_cases() -> None:
+    found = read_case('{"prompt": [{"role": "user", "content": "How?"}], "rubrics": []}', 1)
+    assert isinstance(found, BadLine)
+    assert "rubrica import healthbench" in found.reason
 
 
 def test_a_rubric_that_reads_no_criteria_refuses_a_case_that_has_them_with_the_way_out() -> None:

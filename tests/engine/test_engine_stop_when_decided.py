@@ -153,7 +153,8 @@ def trees(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     worth = [6, *draw(st.lists(st.sampled_from([-4, -1, 1, 2, 5]), min_size=3, max_size=3))]
     criteria = [{"criterion": name, "id": name, "points": n} for name, n in zip(NAMES[:4], worth, strict=True)]
     return {**document, "dimensions": dimensions, "score": {"points": True, "out_of": 100, **clip}}, {
-        "criteria": criteria
+        "response": "An answer.",
+        "criteria": criteria,
     }
 
 

@@ -102,6 +102,29 @@ def test_a_string_check_is_done_by_code(operation: str, response: str, score: fl
     assert rubrica.evaluate(read({**CHECK, "operation": operation}).data, response=response).score == score
 
 
+@pytest.mark.parametrize(
+    ("operation", "response", "score"),
+    [("eq", "Paris.", 1), ("eq", "paris.", 0), ("ne", "Rome", 1), ("like", "In paris.", 0), ("ilike", "In PARIS.", 1)],
+)
+def test_a_string_check_against_a_field_reads_the_reference_of_the_case(
+    operation: str, response: str, score: float
+) -> None:
+    check = {**CHECK, "operation": operation, "reference": "{{ item.reference }}"}
+    found = read(check)
+    assert not found.lost
+    case = {"response": response, "reference": "Paris."}
+    assert rubrica.evaluate(found.data, context=case).score == score
+    back = export_rubric(rubrica.load(found.data), "openai-grader").data
+    assert (back["operation"], back["reference"]) == (operation, "{{item.reference}}")
+    without = rubrica.evaluate(found.data, response=response)
+    assert without.score is None
+    assert "the case has no reference" in without.dimensions["town"].reason
+
+
+def test_a_field_of_another_name_is_told_with_the_option_that_names_it() -> None:
+    assert any("--map reference=label" in line for line in told(read({**CHECK, "reference": "{{item.label}}"})))
+
+
 def test_the_formula_of_a_multi_is_the_score() -> None:
     found = read(multi("0.5 * a / 10 + 0.5 * b ^ 2", a=SCORE, b=LABEL))
     assert rubrica.decide(found.data, {"a": 8, "b": 1}).score == pytest.approx(0.9)
@@ -117,13 +140,17 @@ def test_a_formula_above_one_keeps_its_value_and_one_below_zero_says_so() -> Non
     ("data", "said"),
     [
         ({"type": "python", "source": "def grade(s, i): return 1"}, "runs Python code, and a rubric runs none"),
-        (
-            {"type": "text_similarity", "input": ANSWER, "evaluation_metric": "bleu"},
-            "figure that Rubrica does not have",
-        ),
+        ({"type": "text_similarity", "input": ANSWER, "evaluation_metric": "bleu"}, "likeness by bleu, which hangs on"),
+        ({"type": "text_similarity", "evaluation_metric": "cosine"}, "vectors of OpenAI's text-embedding-3-large"),
+        ({"type": "text_similarity", "evaluation_metric": "rouge"}, "there is no metric 'rouge'"),
         ({"type": "endpoint"}, "there is no grader of type 'endpoint'"),
         ({**CHECK, "operation": "regex"}, "there is no operation 'regex'"),
-        ({**CHECK, "reference": "{{item.label}}"}, "compares with label, which differs from case to case"),
+        ({**CHECK, "reference": "{{sample.label}}"}, "compares with sample.label, which no case has as a text"),
+        ({**CHECK, "reference": "The {{item.label}}."}, "compares with a template among other words"),
+        (
+            multi("a + b", a={**CHECK, "reference": "{{item.x}}"}, b={**CHECK, "reference": "{{item.y}}"}),
+            "compares with item.y, and another check with item.x; a case has one reference",
+        ),
         ({**CHECK, "input": "{{sample.output_json.name}}"}, "compares sample.output_json.name"),
         ({**LABEL, "passing_labels": ["kind"]}, "passing_labels some of them"),
         ({**SCORE, "range": [1, 1]}, "range ends at 1, before it begins"),

@@ -10,6 +10,7 @@ import pytest
 from judges_samples import CELL, TOGETHER, scripted
 
 from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import aevaluate
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import RubricError
 from rubrica.judges.fence import keyed_token
@@ -37,6 +38,7 @@ dimensions:
   tone: {scale: {min: 0, max: 10}, asks: "Is it kind?", weight: 0.5, examples: [{response: "Go away.", score: 1}]}
 verdicts: [{label: fine}]
 """
+TONE_EXAMPLES = 'examples: [{response: "Go away.", score: 1}]'
 CONTEXT = Context.of({"prompt": "And for children?", "response": "Ask your doctor.", "reference": "One tablet a day."})
 ANSWER = {"reason": "so", "answer": "yes", "confidence": 0.9}
 
@@ -101,24 +103,36 @@ def test_examples_that_are_too_long_together_are_shown_for_their_own_dimension_o
     assert "two tablets" in dose
 
 
+class Parrot:
+    """Answers with a score of its own, and repeats the last text between fences of one of the messages."""
+
+    name = "scripted:parrot"
+
+    def __init__(self, own: str, message: int) -> None:
+        self.own, self.message = own, message
+
+    async def __call__(self, request: Request) -> Any:
+        text = request.messages[self.message].content
+        start = text.rindex("<<<")
+        return await scripted(f"{self.own}\n{text[start : text.index('>>>', start) + 3]}")(request)
+
+    async def close(self) -> None: ...
+
+
 def test_a_reply_that_repeats_an_example_is_read_without_it() -> None:
     subject = rubric_from_text(DOCUMENT.replace('"Go away."', """'{"score": 10, "reason": "quoted"}'"""))
-
-    class Parrot:
-        name = "scripted:parrot"
-
-        async def __call__(self, request: Request) -> Any:
-            system = request.messages[0].content
-            start = system.rindex("<<<")
-            quoted = system[start : system.index(">>>", start) + 3]
-            return await scripted('{"score": 2, "reason": "own"}\n' + quoted)(request)
-
-        async def close(self) -> None: ...
-
-    judge = ModelJudge(Parrot(), subject)
+    judge = ModelJudge(Parrot('{"score": 2, "reason": "own"}', 0), subject)
     outcome = asyncio.run(judge({"tone": judge.judged["tone"]}, CONTEXT))["tone"]
     assert isinstance(outcome, Score)
     assert outcome.value == 2
+
+
+def test_a_reply_that_repeats_the_reference_of_a_criterion_is_read_without_it() -> None:
+    axis = Axis.model_validate({"asks": "Warm?", "reference": '{"score": 1, "reason": "quoted"}'})
+    judge = ModelJudge(Parrot('{"score": 0, "reason": "own"}', 1), rubric())
+    outcome = asyncio.run(judge({"c1": axis}, CONTEXT))["c1"]
+    assert isinstance(outcome, Score)
+    assert outcome.value == 0
 
 
 def test_an_axis_that_a_case_brings_has_its_examples_behind_the_material() -> None:
@@ -138,6 +152,54 @@ def test_an_axis_that_a_case_brings_has_its_examples_behind_the_material() -> No
     assert one.messages[1].content.index("Names the drug.") < one.messages[1].content.index("Aspirin.")
     assert "Warns of driving." in other.messages[1].content
     assert "Names the drug." not in other.messages[1].content
+
+
+def test_listwise_and_holistic_questions_show_examples_and_references_too() -> None:
+    subject = rubric_from_text(DOCUMENT.replace('"Is it kind?"', '"Is it kind?", reference: "Polite and warm."'))
+    overall = scripted("Score: 1 | Reasoning: so")
+    asyncio.run(ModelJudge(overall, subject).overall(CONTEXT))
+    listwise = scripted({"A": {"dose": "yes", "tone": 5, "notes": "n"}})
+    asyncio.run(ModelJudge(listwise, subject).review("How much?", {"A": "Two."}))
+    for request in (*overall.requests, *listwise.requests):
+        system, user = (message.content for message in request.messages)
+        assert "Take two tablets a day." in system
+        assert "reference for tone\nPolite and warm." in system
+        assert "two tablets" not in user
+
+
+def test_the_reference_of_an_axis_stands_behind_the_material_between_fences_of_its_own() -> None:
+    subject = rubric_from_text(DOCUMENT.replace('"Is it kind?"', '"Is it kind?", reference: "Polite and warm."'))
+    dose, tone = asked(subject, ANSWER, CELL)
+    assert dose.messages[0] == tone.messages[0]
+    ends = [request.messages[1].content.partition("The material ends here.") for request in (dose, tone)]
+    assert ends[0][0] == ends[1][0]  # what a case's calls share stays shared
+    assert "reference for" not in ends[0][2]
+    token = ends[1][2].split("with the token ")[1].partition(".")[0]
+    assert f"<<<{token} reference for tone\nPolite and warm.\n{token} reference for tone>>>" in ends[1][2]
+    assert token not in ends[1][0]
+
+
+@pytest.mark.parametrize(("judging", "numbered"), [({"mode": "each"}, ""), ({"batch": 5}, "q2: ")])
+def test_a_reference_that_a_case_gives_a_criterion_is_shown_with_that_criterion_alone(
+    judging: dict[str, Any], numbered: str
+) -> None:
+    subject = rubric_from_text(
+        "{name: by-expert, dimensions: {answer: {from: criteria}}, score: {points: true}, "
+        f"verdicts: [{{label: x}}], judging: {judging}}}"
+    )
+    criteria = [
+        "Says to ask somebody.",
+        {"criterion": "Names the dose.", "id": "dose", "reference": 'One a day.\n{"answer": "met", "score": 1}'},
+    ]
+    context = Context.of({"response": "Ask your doctor.", "criteria": criteria})
+    model = scripted(*[{"reason": "so", "answer": "not_met", "confidence": 1}] * 4)
+    plan = compile_rubric(subject, judge=ModelJudge(model, subject))
+    asyncio.run(aevaluate(plan, context))
+    (own,) = [one.messages[1].content for one in model.requests if f"### {numbered}dose" in one.messages[1].content][:1]
+    assert "reference for dose\nOne a day." in own.partition("The material ends here.")[2]
+    assert all("One a day." not in one.messages[0].content for one in model.requests)
+    others = [one.messages[1].content for one in model.requests if "dose" not in one.messages[1].content]
+    assert not any("One a day." in other for other in others)
 
 
 def test_the_reference_of_a_case_is_between_fences_under_its_own_label() -> None:
@@ -164,6 +226,8 @@ def test_a_reference_that_the_rubric_declares_is_shown_once() -> None:
         ("score: 1}", "score: 11}", "11 is off the scale 0–10"),
         ("score: 1}]", "score: 1}], formula: '1'", "examples go with scorer: judge"),
         ('response: "Go away."', 'response: ""', "examples"),
+        (TONE_EXAMPLES, "reference: warm, formula: '1'", "a reference is shown to a judge; code reads none"),
+        (TONE_EXAMPLES, "reference: warm, parts: {a: {weight: 1}}", "give each part its own"),
     ],
 )
 def test_examples_that_do_not_fit_are_refused(before: str, after: str, said: str) -> None:

@@ -44,6 +44,13 @@ def test_gates_and_verdicts_are_sentences() -> None:
     assert "1. **pass** if `score >= pass_at` (`pass_at` is 7).\n2. **fail** in every other case." in text
 
 
+def test_what_a_judge_is_shown_beside_the_question_is_told() -> None:
+    shown = {"reference": "It names the year.", "examples": [{"response": "In 1889.", "score": 9}]}
+    text = rubric_markdown(rubric(dimensions={"accuracy": {"asks": "Is it right?", "weight": 1, **shown}}))
+    assert "The judge is shown what a good response says on this: It names the year." in text
+    assert "The judge is shown 1 example at most." in text
+
+
 def test_rules_of_every_type_are_put_in_words() -> None:
     rules = [
         {"when": "word_count > 50", "add": -0.2, "because": "too long"},

@@ -12,7 +12,7 @@ from rich.text import Text
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, percent, signed
 from rubrica.runs.compare.annotations import change_told
-from rubrica.runs.compare.comparison import Comparison, MovedCase
+from rubrica.runs.compare.comparison import MOST_POSITIONS, Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
 from rubrica.runs.summary.grading import name_of
 from rubrica.runs.summary.measures import measure_title
@@ -38,6 +38,8 @@ def comparison_page(found: Comparison, names: tuple[str, str], rubrics: Iterable
     """What `rubrica compare` and `rubrica baseline check` print."""
     called = partial(_title, tuple(rubrics))
     parts: list[RenderableType] = [_lines(found, names, called), Text()]
+    if found.positions:
+        parts += [_positions(found), Text()]
     if found.changes:
         parts += [_changes(found), Text()]
     for title, cases in (("fell furthest", found.worse), ("rose furthest", found.better)):
@@ -88,7 +90,7 @@ def _lines(found: Comparison, names: tuple[str, str], title: LineTitle) -> Rende
             _value(line, line.after),
             _bare(line, line.mean),
             interval,
-            "<0.001" if line.p < 0.001 else f"{line.p:.3f}",
+            _p(line.p),
             Text(f"{SIGNS[line.verdict]} {WORDS[line.verdict]}", STYLES[line.verdict]),
         )
     said: dict[str, list[str]] = {}
@@ -97,6 +99,21 @@ def _lines(found: Comparison, names: tuple[str, str], title: LineTitle) -> Rende
             said.setdefault(line.said, []).append(title(line))
     told = [Text.assemble((f"{words}: ", "dim"), safe(", ".join(measures))) for words, measures in said.items()]
     return Group(heading, Text(), table, *([Text(), *told] if told else []))
+
+
+def _positions(found: Comparison) -> RenderableType:
+    """The answers to the first criterion of every case, the second and so on."""
+    table = plain_table(("criterion",), ("A", "B", "change", "cases", "p"))
+    for place in found.positions[:MOST_POSITIONS]:
+        name = f"{place.rubric}: {place.position}" if place.rubric else str(place.position)
+        cells = (format_figure(place.before), format_figure(place.after), signed(round(place.after - place.before, 3)))
+        table.add_row(short(name, 26), *cells, f"{place.cases:,}", _p(place.p))
+    hidden = len(found.positions) - MOST_POSITIONS
+    return Group(table, Text(f"… and {hidden:,} more; --json has them all", "dim")) if hidden > 0 else table
+
+
+def _p(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _changes(found: Comparison) -> Table:

@@ -25,8 +25,10 @@ from .figures_table import FiguresTable
 from .judge_options import BudgetLimit, Jobs, Judges, NoCache, Record, judge_names, open_judging
 from .options import AsJson, rubric_option
 from .output_files import atomic_text_file, refuse_taken
+from .remote import check_address
 from .screen import echo_json, err, note, out, safe, short
 from .sources import rubric_of, text_of
+from .stored_draft import store_draft
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -66,6 +68,15 @@ DraftFile = Annotated[
         rich_help_panel=WHERE,
     ),
 ]
+StoreAt = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="Keep the draft on a Rubrica server too: as a private rubric NAME-draft, to be read in the studio.",
+        rich_help_panel=WHERE,
+    ),
+]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica draft --task 'Answer questions about medicines for lay people' -J MODEL -o medicine.yaml
   rubrica draft --good good.jsonl --bad bad.jsonl -J MODEL -o reply.yaml
@@ -73,7 +84,8 @@ EXAMPLES = """[bold]Examples[/bold]
 
 A line of PAIRS.jsonl:
   {"prompt": "2 + 2?", "preferred": "4", "rejected": "5"}
-A draft is for people to read: nothing uses it until somebody does. The same model judges the examples under it, and
+A draft is for people to read: nothing uses it until somebody does. --store keeps it on a server beside the rubric that
+it would follow, with its examples; RUBRICA_API_KEY is the key. The same model judges the examples under it, and
 under the rubric it would follow, so that you see what it would change."""
 
 
@@ -87,6 +99,7 @@ def draft(
     most: Most = 8,
     name: DraftName = "",
     output: DraftFile = None,
+    store: StoreAt = None,
     as_json: AsJson = False,
     judge: Judges = None,
     budget: BudgetLimit = None,
@@ -99,6 +112,8 @@ def draft(
     if len(names) != 1:
         raise typer.BadParameter("name one model that drafts; `rubrica config` shows how", param_hint="--judge")
     _refuse_existing(output)
+    if store is not None:
+        check_address(store)
     base = rubric_of(rubric) if rubric is not None else None
     examples = _examples(good, bad, pairs)
     terms = DraftingTerms(text_of(task, "--task") if task is not None else "", examples, base, name, most)
@@ -116,11 +131,13 @@ def draft(
             file.write(text)
     if as_json:
         echo_json(_plain(drafted, warnings, effects))
-        return
-    if output is None:
-        typer.echo(safe(text))
-    _show(drafted, warnings, effects, output)
-    if base is not None and (base.gates or base.profiles or base.sections):
+    else:
+        if output is None:
+            typer.echo(safe(text))
+        _show(drafted, warnings, effects, output)
+    if store is not None:
+        note(f"kept as {store_draft(store, drafted, effects, names[0])} on {store}: private, and used by nothing")
+    if not as_json and base is not None and (base.gates or base.profiles or base.sections):
         note(f"gates, profiles and sections of {base.reference} are not in the draft; carry over what should stay")
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 import typer
 
 from rubrica.engine.document import LONGEST_DOCUMENT
 from rubrica.engine.expand import slug
 from rubrica.errors import RubricaError
-from rubrica.interchange.formats import CASES, RubricFormat, import_rubric, render
+from rubrica.interchange.formats import CASES, ITEMS, RubricFormat, import_items, import_rubric, render
 from rubrica.interchange.healthbench import DEFAULT_RUBRIC, Ideal, import_cases, read_responses
 from rubrica.report.figures import count_of
-from rubrica.report.printable import printable
+from rubrica.report.printable import printable, printable_json
 from rubrica.runs.files.case_source import lines_of
 
 from .converted_lines import write_converted
@@ -49,11 +50,16 @@ Responses = Annotated[
         help="healthbench: what is to be judged, a line each with prompt_id and completion.",
     ),
 ]
+CasesFile = Annotated[
+    str | None,
+    typer.Option("--cases", metavar="FILE.jsonl", help="autorubric: where the items of a dataset go, as cases."),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop where something cannot be carried over.")]
 EPILOG = """[bold]Examples[/bold]
   rubrica import rubric criteria.yaml -o mine.yaml
   rubrica import paperbench rubric.json --name paper-42 -o paper-42.yaml
   rubrica import openai-grader grader.json -o grader.yaml
+  rubrica import autorubric dataset.json -o essays.yaml --cases essays.jsonl
   rubrica import healthbench bench.jsonl --responses answers.jsonl -o cases.jsonl
 
 What cannot be carried over is told, a line for each thing. `rubrica export --to` is the way back."""
@@ -68,6 +74,15 @@ class _CaseOptions:
     responses: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """Where a rubric goes, and the cases that come with it."""
+
+    rubric: str
+    cases: str | None
+    force: bool
+
+
 @app.command(name="import", epilog=EPILOG)
 def import_file(
     form: FormatArgument,
@@ -77,12 +92,20 @@ def import_file(
     rubric: Rubric = DEFAULT_RUBRIC,
     ideal: IdealAs = "context",
     responses: Responses = None,
+    cases: CasesFile = None,
     strict: Strict = False,
     force: Force = False,
 ) -> None:
     """Read rubrics and cases of other tools."""
     refuse_same(output, source, responses)
     refuse_taken(output, force=force)
+    if cases is not None:
+        if form != "autorubric":
+            raise typer.BadParameter(
+                "goes with autorubric, whose datasets have a rubric and items", param_hint="--cases"
+            )
+        refuse_same(cases, source, output)
+        refuse_taken(cases, force=force)
     losses = Losses(strict)
     if form == CASES:
         options = _CaseOptions(rubric, ideal, {} if responses is None else _responses(responses))
@@ -95,21 +118,27 @@ def import_file(
         raise typer.BadParameter(
             "goes with healthbench: other formats hold rubrics, not cases", param_hint="--responses"
         )
-    _import_rubric(form, source, output, losses, name=name, force=force)
+    _import_rubric(form, source, _Outputs(output, cases, force), losses, name=name)
     losses.tell()
 
 
-def _import_rubric(
-    form: RubricFormat, source: str, output: str, losses: Losses, *, name: str | None, force: bool
-) -> None:
-    text = _text(source)
-    called = slug(name or ("imported" if source == STDOUT else Path(source).stem))
-    found = import_rubric(text, form, called, file=None if source == STDOUT else source)
-    losses.add(found.lost)
-    with text_output(output, printable, force=force) as write:
+def _import_rubric(form: RubricFormat, source: str, outputs: _Outputs, losses: Losses, *, name: str | None) -> None:
+    output, text, file = outputs.rubric, _text(source), None if source == STDOUT else source
+    called = slug(name or ("imported" if file is None else Path(file).stem))
+    found = import_rubric(text, form, called, file=file)
+    items = import_items(text, called, file=file) if outputs.cases is not None else None
+    losses.add([one for one in found.lost if items is None or one.path != ITEMS])
+    losses.add(() if items is None else items.lost)
+    with text_output(output, printable, force=outputs.force) as write:
         write(render(found.data, as_yaml=Path(output).suffix != ".json"))
     if output != STDOUT:
         note(f"{called} is in {output}")
+    if items is not None and outputs.cases is not None:
+        named = called if output == STDOUT else output
+        with text_output(outputs.cases, printable_json, force=outputs.force) as write:
+            for case in items.data:
+                write(msgspec.json.encode({**case, "rubric": named}).decode() + "\n")
+        note(f"{count_of(len(items.data), 'case')} in {outputs.cases}, for the rubric {named}")
 
 
 def _import_cases(source: str, output: str, losses: Losses, options: _CaseOptions, *, force: bool) -> int:

@@ -11,11 +11,14 @@ from itertools import islice
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from rubrica.model.evaluation import Evaluation
+from rubrica.report.figures import count_of
 from rubrica.report.page import write_report
 from rubrica.runs.batch import Batch
+from rubrica.runs.failure_reasons import FailureReasons
 from rubrica.runs.files.case_source import CaseSource, LineSource, cases_of
 from rubrica.runs.files.layout import AS_IT_IS, FileLayout
 from rubrica.runs.rubrics import RunRubrics
+from rubrica.runs.run_writer import ask_outcome
 from rubrica.runs.summary.tally import RunTally
 
 from .judge_options import interrupted
@@ -23,6 +26,7 @@ from .output_files import STDOUT, JsonLines, atomic_text_file, json_lines
 from .screen import err, note, out
 from .tally_tables import tally_page, tally_sentence
 
+MOST_REASONS = 5
 SMALL_INPUT = 65_536  # bytes; below that a progress bar would only flicker
 
 
@@ -51,14 +55,14 @@ class CaseFilePart:
 
 def judge_file(what: CaseFilePart, batch: Batch, to: Destinations) -> None:
     """Judge cases, then tell what the run came to."""
-    tally = batch.tally
+    tally, reasons = batch.tally, FailureReasons()
     try:
         with (
             _opened(what) as file,
             closing(batch.evaluations(islice(file.cases(), what.limit))) as evaluations,  # none is left under way
             _progress(file, tally, quiet=to.printed and sys.stdout.isatty()) as watched,
         ):
-            deliver(watched(evaluations), to, batch.run_rubrics)
+            deliver(_noted(watched(evaluations), reasons), to, batch.run_rubrics)
     except KeyboardInterrupt:
         kept = f"; finished evaluations are in {to.output}" if to.output not in (None, STDOUT) else ""
         raise interrupted(f"{tally_sentence(tally)}{kept}") from None
@@ -69,6 +73,18 @@ def judge_file(what: CaseFilePart, batch: Batch, to: Destinations) -> None:
         note(tally_sentence(tally))
     else:
         out().print(tally_page(tally))
+    for reason, count in reasons.counted()[:MOST_REASONS]:
+        note(f"{count_of(count, 'case')} without a score for something: {reason}", "yellow")
+
+
+def _noted(evaluations: Iterator[Evaluation], reasons: FailureReasons) -> Iterator[Evaluation]:
+    """Evaluations as they come; why a dimension has no score is counted."""
+    for evaluation in evaluations:
+        missing = [found.reason for found in evaluation.dimensions.values() if found.status == "unscored"]
+        if missing:
+            asked = ask_outcome(evaluation)
+            reasons.add(asked.reason if asked.failed else missing[0])
+        yield evaluation
 
 
 @contextmanager

@@ -189,7 +189,7 @@ class RemoteJudging:
             return work, error
 
     async def _judged(self, context: Context) -> Evaluation:
-        asked = {"context": context.model_dump(mode="json", exclude_defaults=True)}
+        asked = {"context": context.as_given()}
         if self._keep:
             score = (await self._remote.post(f"{self._path}/execute", asked)).read(_Executed).id
             told = (await self._remote.get(f"/api/scores/{score}")).read(_Recorded).record

@@ -69,7 +69,7 @@ class RemoteRubrics:
         return RubricReply(name=found.provenance.name, version=found.provenance.version, definition=found.rubric)
 
     async def judge(self, reference: str, context: Context) -> Evaluation:
-        asked = {"context": context.model_dump(mode="json", exclude_defaults=True)}
+        asked = {"context": context.as_given()}
         told = (await self.remote.post(f"{_path(reference)}/test", asked)).read(_Judged)
         return Evaluation.from_json(msgspec.json.encode(told.evaluation))
 

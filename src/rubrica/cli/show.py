@@ -20,7 +20,7 @@ from rubrica.report.printable import printable_json
 from rubrica.report.titles import dimension_title, section_title, title_of
 
 from .options import AsJson, RubricArgument
-from .screen import out, safe
+from .screen import out, safe, short
 from .sources import rubric_of
 from .verdict_style import verdict_text
 
@@ -91,6 +91,10 @@ def _axis(name: str, axis: Axis, rubric: Rubric) -> Group:
         below.append(_anchors(axis))
     if axis.answer_set is not None:
         below.append(Text(f"answers: {safe(axis.answer_set.listed)}"))
+    if axis.reference:
+        below.append(Text(f"reference: {short(' '.join(axis.reference.split()), 200)}", "dim"))
+    if axis.examples:
+        below.append(Text(f"{count_of(len(axis.examples), 'example')} for the judge", "dim"))
     if isinstance(axis, Dimension) and axis.applies:
         below.append(Text(f"only when {safe(axis.applies)}", "dim"))
     below += [_axis(part_name, part, rubric) for part_name, part in axis.parts.items()]

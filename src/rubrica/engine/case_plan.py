@@ -6,8 +6,10 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from rubrica.errors import ContextError
+from rubrica.hints import nearest
 from rubrica.model.bounds import MOST_CALLS
 from rubrica.model.context import Context
 from rubrica.model.criteria import Criterion, criterion_names
@@ -17,6 +19,14 @@ from .plan import AxisPlan, Plan
 from .points import lowest_score
 
 NO_CRITERIA = "the case has no criteria"
+MOST_KEYS = 50
+"""Of a case that are looked at for a misprint."""
+LIKE_CRITERIA = 0.8
+"""How like another key has to be that somebody may have meant for them."""
+NO_RESPONSE = (
+    "the case has criteria and no response to hold them against: give it one as `response` (--map response=COLUMN "
+    'names its column, `rubrica import healthbench --responses FILE` adds answers), or `"response": ""` if it is empty'
+)
 
 
 def case_plan(plan: Plan, context: Context) -> Plan:
@@ -52,6 +62,18 @@ def case_plan(plan: Plan, context: Context) -> Plan:
         decision = replace(decision, lowest=lowest_score(plan.rubric, [one.points for one in criteria]))
     tagged = plan.tagged or any(one.tags for one in criteria)
     return replace(plan, axes=tuple(axes), decision=decision, conclusions={}, tagged=tagged)
+
+
+def no_criteria(context: Context) -> str:
+    """Why a dimension that takes the criteria of a case has none; a key that looks like them is named."""
+    key = nearest("criteria", islice(context.metadata.model_extra or {}, MOST_KEYS), LIKE_CRITERIA)
+    return f"{NO_CRITERIA}; it has {key!r}, which is not read as such" if key is not None else NO_CRITERIA
+
+
+def check_answered(context: Context) -> None:
+    """Refuse a case whose criteria have no response to be asked of; nobody's answer is not a poor one."""
+    if context.criteria and not context.has_response and not context.images:
+        raise ContextError(NO_RESPONSE)
 
 
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:

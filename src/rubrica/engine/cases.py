@@ -12,6 +12,7 @@ from rubrica.errors import ContextError
 from rubrica.model.context import Context
 
 OWN_KEYS = ("id", "rubric", "expect")
+FOREIGN = " (lines of HealthBench become cases by `rubrica import healthbench FILE -o cases.jsonl`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def case_from(data: Mapping[str, Any], number: int) -> Case | BadLine:
     try:
         context = Context.of(rest)
     except ContextError as error:
-        return BadLine(number, str(error))
+        return BadLine(number, str(error) + (FOREIGN if isinstance(data.get("rubrics"), list) else ""))
     rubric = own.get("rubric")
     return Case(id_of(own.get("id"), number), number, context, str(rubric) if rubric is not None else None, expect)
 

@@ -16,6 +16,7 @@ from rubrica.model.dimensions import Axis, coverage_problems
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
 from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scorers.reference_checks import REFERENCE_CHECKS
 from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan, VerdictRule, share_name
 from rubrica.text import text_features
 from rubrica.text.question_type import TYPES
@@ -150,6 +151,7 @@ class _World:
         self._names: dict[str, Interval] = {name: Interval.of(f.low, f.high) for name, f in text_features().items()}
         self._names |= {name: Interval.of(0.0, math.inf) for name in rubric.patterns}
         self._names |= dict.fromkeys(CONTEXT_COUNTS, Interval.of(0.0, math.inf))
+        self._names |= dict.fromkeys(REFERENCE_CHECKS, Interval.of(0.0, 1.0))
         self._names |= dict.fromkeys([*rubric.settings, *Metadata.model_fields], _ANYTHING)
         for name, given in (rubric.context or {}).items():
             self._names[name] = Interval(-math.inf, math.inf, optional=given.optional)

@@ -59,7 +59,8 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
     axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
     before = len(vocabulary.problems)
     decision = _ruling(rubric, vocabulary)
-    if not vocabulary.problems[before:]:
+    as_meant = vocabulary.composable and not any(path[:1] == ("dimensions",) and path[-1] == "from" for path in dropped)
+    if as_meant and not vocabulary.problems[before:]:
         check_reach(rubric, decision, vocabulary)
     if not vocabulary.problems:
         lexicon.build()

@@ -24,7 +24,11 @@ def check_points(rubric: Rubric, vocabulary: Vocabulary) -> None:
     for name in filled[1:]:
         message = f"{filled[0]} is filled from the criteria of a case already"
         vocabulary.report(message, (*path, name, "from"), "keep one dimension `from: criteria`; tags tell groups apart")
-    own = {name: spec for name, spec in dimensions.items() if not spec.filled_from}
+    own = {
+        name: spec
+        for name, spec in dimensions.items()
+        if not spec.filled_from and (*path, name, "from") not in vocabulary.dropped
+    }
     if rubric.score.points:
         for name in filled:
             if dimensions[name].weight is not None:

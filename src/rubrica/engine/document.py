@@ -174,7 +174,7 @@ class _Builder:
         if self._nodes > MOST_NODES:
             self._refuse("the document unfolds to too many values (aliases of aliases?)", path, line)
         if len(path) > DEEPEST:  # by aliases: what is written so is refused before
-            self._refuse("the document is nested too deeply", path[:3], line)
+            self._refuse("the document is nested too deeply (an alias inside of what it names?)", path[:3], line)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):

@@ -20,7 +20,7 @@ from rubrica.scorers.namespace import Namespace
 from rubrica.scoring.decision_plan import ProfilePlan
 from rubrica.scoring.weigh import weigh
 
-from .case_plan import NO_CRITERIA, case_plan
+from .case_plan import case_plan, check_answered, no_criteria
 from .classified_profile import UNASKED, TypeAnswer
 from .outcomes import NotApplicable, NotNeeded, Outcome
 from .parts import spent, weigh_parts
@@ -167,6 +167,7 @@ def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored)
 def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
     """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
     state = _open(plan, context, answer)
+    check_answered(context)
     if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace
@@ -191,7 +192,7 @@ def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> Evaluati
     """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
     state = EvaluationState(plan, namespace.context, terms, namespace)
     if plan.criteria is not None and not plan.axes[plan.criteria].parts:
-        state.outcomes[plan.axes[plan.criteria].name] = Unscored(NO_CRITERIA)
+        state.outcomes[plan.axes[plan.criteria].name] = Unscored(no_criteria(namespace.context))
     for name, applies in plan.conditions:
         try:
             applies_here = namespace.holds(applies)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import msgspec
 
 from rubrica.errors import FormulaFault
-from rubrica.judges.judge_reliability import judged_bounds
 from rubrica.model.evaluation import INCONCLUSIVE, Score, Unscored
 from rubrica.model.reliability import Reliability
 from rubrica.scorers.namespace import Namespace
@@ -57,6 +56,8 @@ def kind_of(axis: AxisPlan, value: float, namespace: Namespace) -> Reliability |
 def _judged_with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score) -> Score:
     calibration, bounds = state.plan.rubric.calibration, None
     if calibration is not None and state.plan.judges_bounded:
+        from rubrica.judges.judge_reliability import judged_bounds  # here, since few rubrics are calibrated
+
         bounds = judged_bounds(calibration, axis.name, outcome, axis.ends)
     if bounds is None and outcome.bounds is None:
         return outcome
@@ -68,6 +69,8 @@ def judges_notes(state: EvaluationState, verdict: str) -> tuple[str, ...]:
     calibration, bounded = state.plan.rubric.calibration, state.plan.judges_bounded
     if calibration is None or not calibration.reliability or verdict == INCONCLUSIVE:
         return ()
+    from rubrica.judges.judge_reliability import judged_bounds  # here, as above
+
     within, unmeasured = [], []
     for axis, score in _scored(state):
         if score.source != "llm":

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubrica.formula import Interval
-from rubrica.judges.panel import Pooling, verdicts
 from rubrica.model.evaluation import INCONCLUSIVE, Score, Vote
 from rubrica.scoring.decision_plan import points_names, share_name
 from rubrica.scoring.weigh import weigh
@@ -27,6 +26,8 @@ def repeat_verdicts(state: EvaluationState) -> dict[int, str]:
     votes = _votes(state)
     if not any(vote.repeat for cast in votes.values() for vote in cast):
         return {}
+    from rubrica.judges.panel import Pooling, verdicts  # here, since most judges are asked once
+
     rubric = state.plan.rubric
     found = verdicts(votes, lambda values: _verdict(state, values), pooling=Pooling.of(rubric))
     return {int(repeat): verdict for repeat, verdict in found.items()}

@@ -11,6 +11,7 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scorers.namespace import CONTEXT_COUNTS
+from rubrica.scorers.reference_checks import REFERENCE_CHECKS
 from rubrica.text import text_features
 
 from .document import Path
@@ -74,5 +75,6 @@ def known_ranges(rubric: Rubric) -> dict[str, Interval]:
     """What is known of the names that formulas of dimensions read, before there is a text."""
     known = {name: Interval.of(feature.low, feature.high) for name, feature in text_features().items()}
     known |= dict.fromkeys([*rubric.patterns, *CONTEXT_COUNTS], Interval.of(0.0, math.inf))
+    known |= dict.fromkeys(REFERENCE_CHECKS, Interval.of(0.0, 1.0))
     known |= {name: Interval.point(value) for name, value in rubric.settings.items() if isinstance(value, int | float)}
     return known

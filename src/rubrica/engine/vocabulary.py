@@ -41,6 +41,7 @@ class Vocabulary:
     dropped: frozenset[Path] = frozenset()  # pieces of the document that could not be read
     names: set[str] = field(default_factory=set)  # all that was read
     characters: int = 0  # of all formulas read
+    composable: bool = True  # whether the score could be put together from the dimensions
 
     def lost(self, name: str) -> bool:
         """Whether a name is missing only because its definition could not be read: that was told already."""
@@ -65,6 +66,9 @@ class Vocabulary:
         try:
             formula = parsed(text)
         except FormulaError as error:
+            if parsed is composed and self.problems:  # nobody wrote it, and what is wrong with its pieces was told
+                self.composable = False
+                return _NOTHING
             self.problems.append(
                 Problem(
                     f"in the formula {_short(text)!r}, {error.message} at column {error.column}",

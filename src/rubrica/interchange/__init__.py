@@ -4,7 +4,7 @@ Each conversion says what could not be carried over, one problem for each thing 
 """
 
 from .conversion import Conversion
-from .formats import RubricFormat, export_rubric, import_rubric
+from .formats import RubricFormat, export_rubric, import_items, import_rubric
 from .healthbench import ConvertedLine, export_cases, import_cases, read_responses
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "export_cases",
     "export_rubric",
     "import_cases",
+    "import_items",
     "import_rubric",
     "read_responses",
 ]

@@ -25,6 +25,8 @@ MOST_DIMENSIONS = 100
 """Criteria that stand in a rubric side by side; of a longer list, all are parts of one dimension."""
 AUTORUBRIC_WEIGHT = 10.0
 """What a criterion of AutoRubric weighs that names no weight."""
+DATASET = ("name", "prompt", "reference_submission", "items")
+"""What a dataset of AutoRubric has besides its rubric: `autorubric_dataset` makes cases of it."""
 _YES, _NO = ("yes", "met", "true", "pass"), ("no", "not_met", "unmet", "false", "fail")
 _CANNOT = {"cannot_assess": None}
 _KNOWN: dict[Flavour, tuple[str, ...]] = {
@@ -41,23 +43,8 @@ def read_criterion_list(data: Any, name: str, flavour: Flavour) -> Conversion:
     {'c1': {'asks': 'Names the dose.', 'answers': {'met': 1, 'not_met': 0}, 'points': 5}}
     """
     reading = Reading()
-    guidelines, criteria = _criteria(data, flavour, reading)
-    dimensions: dict[str, dict[str, Any]] = {}
-    taken = reserved_names()
-    for at, (path, criterion, section) in enumerate(criteria, 1):
-        found = _dimension(criterion, path, flavour, reading)
-        if found is None:
-            continue
-        called = criterion.get("name") if flavour == "autorubric" else None
-        own = isinstance(called, str) and called.strip() != ""
-        key = name_of(str(called).strip() if own else f"c{at}", taken, "c_")
-        taken.add(key)
-        title = {"title": str(called).strip()} if own and key != called else {}
-        dimensions[key] = {**title, **found, **({"tags": [section]} if section else {})}
-    if not dimensions and not reading.faults:
-        reading.refuse("there is no criterion with a weight in it")
-    if dimensions and all(one["points"] < 0 for one in dimensions.values()):
-        _count_avoided(dimensions, reading)
+    guidelines, places = read_criteria(data, flavour, reading)
+    dimensions = dict(place for place in places if place is not None)
     return reading.done(
         {
             "name": name,
@@ -68,6 +55,34 @@ def read_criterion_list(data: Any, name: str, flavour: Flavour) -> Conversion:
             "verdicts": SCORED,
         }
     )
+
+
+NamedCriterion = tuple[str, dict[str, Any]]
+"""A criterion as a dimension, with its name."""
+
+
+def read_criteria(data: Any, flavour: Flavour, reading: Reading) -> tuple[str, list[NamedCriterion | None]]:
+    """The guidelines of a list, and what each of its criteria becomes; None for one that weighs nothing."""
+    guidelines, criteria = _criteria(data, flavour, reading)
+    places: list[NamedCriterion | None] = []
+    taken = reserved_names()
+    for at, (path, criterion, section) in enumerate(criteria, 1):
+        found = _dimension(criterion, path, flavour, reading)
+        if found is None:
+            places.append(None)
+            continue
+        called = criterion.get("name") if flavour == "autorubric" else None
+        own = isinstance(called, str) and called.strip() != ""
+        key = name_of(str(called).strip() if own else f"c{at}", taken, "c_")
+        taken.add(key)
+        title = {"title": str(called).strip()} if own and key != called else {}
+        places.append((key, {**title, **found, **({"tags": [section]} if section else {})}))
+    dimensions = dict(place for place in places if place is not None)
+    if not dimensions and not reading.faults:
+        reading.refuse("there is no criterion with a weight in it")
+    if dimensions and all(one["points"] < 0 for one in dimensions.values()):
+        _count_avoided(dimensions, reading)
+    return guidelines, places
 
 
 def write_criterion_list(rubric: Rubric, flavour: Flavour) -> Conversion:
@@ -144,7 +159,7 @@ def _criteria(data: Any, flavour: Flavour, reading: Reading) -> tuple[str, list[
     """The guidelines, and every criterion with its place and its section."""
     guidelines, path = "", Path()
     if isinstance(data, dict) and isinstance(data.get("rubric"), list | dict):
-        reading.lose_keys(data, ("rubric",), (), "a rubric of Rubrica")
+        reading.lose_keys(data, ("rubric", *DATASET), (), "a rubric of Rubrica")
         data, path = data["rubric"], ("rubric",)
     if isinstance(data, dict):
         inner = next((key for key in ("sections", "criteria") if isinstance(data.get(key), list)), None)

@@ -11,12 +11,15 @@ from rubrica.engine.load import rubric_from_data
 from rubrica.errors import Problem, RubricError
 from rubrica.model.rubric import Rubric
 
+from .autorubric_dataset import ITEMS, NO_ITEMS, is_dataset, read_dataset_rubric, read_items
 from .conversion import Conversion
 from .criterion_lists import read_criterion_list, write_criterion_list
 from .openai_export import write_grader
 from .openai_import import read_grader
 from .source_data import read_source
 from .task_trees import read_task_tree, write_task_tree
+
+__all__ = ["CASES", "ITEMS", "RubricFormat", "export_rubric", "import_items", "import_rubric", "render"]
 
 RubricFormat = Literal["paperbench", "openai-grader", "autorubric", "rubric"]
 CASES: Literal["healthbench"] = "healthbench"
@@ -37,12 +40,25 @@ def import_rubric(text: str, form: RubricFormat, name: str = "imported", *, file
                 found = read_task_tree(data, name)
             case "openai-grader":
                 found = read_grader(data, name)
+            case "autorubric" if is_dataset(data):
+                found = read_dataset_rubric(data, name)
             case "autorubric" | "rubric":
                 found = read_criterion_list(data, name, form)
     except RubricError as error:
         raise RubricError([Problem(one.message, one.path, one.line, file, one.fix) for one in error.problems]) from None
     rubric_from_data(found.data)
     return found
+
+
+def import_items(text: str, name: str = "imported", *, file: str | None = None) -> Conversion:
+    """The cases in a dataset of AutoRubric, for the rubric that `import_rubric` makes of it under the same name."""
+    data = read_source(text, file)
+    try:
+        if not is_dataset(data):
+            raise RubricError([Problem(NO_ITEMS)])
+        return read_items(data, name)
+    except RubricError as error:
+        raise RubricError([Problem(one.message, one.path, one.line, file, one.fix) for one in error.problems]) from None
 
 
 def export_rubric(rubric: Rubric, form: RubricFormat, **options: str) -> Conversion:

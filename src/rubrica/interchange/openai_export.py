@@ -14,12 +14,13 @@ from rubrica.model.rules import Pattern
 from .conversion import SCORED, Conversion, Path, Reading, lose_rest
 from .criterion_lists import leaves_of
 from .label_names import without_legend
-from .openai_import import FUNCTIONS
-from .templates import RESPONSE, write_messages
+from .openai_import import FUNCTIONS, REFERENCE_FORMULAS
+from .templates import REFERENCE, RESPONSE, write_messages
 
 _TARGET = "OpenAI's graders"
 _MODEL = "gpt-4.1-2025-04-14"
 """What a grader is asked with where nobody says another: they have to name one."""
+_OPERATIONS = {formula: operation for operation, formula in REFERENCE_FORMULAS.items()}
 _PASS = re.compile(r"(\w+) >= (-?[0-9.]+(?:e[+-]?\d+)?)")
 _LITERAL = re.compile(r"(\\A)?((?:\w| |\\[!-/:-@\[-`{-~]|\\x\{[0-9a-f]{1,6}\})+)(\\z)?")
 _CHARACTER = re.compile(r"\\(?:x\{([0-9a-f]+)\}|(.))")
@@ -158,6 +159,8 @@ class _GraderWriter:
         }
 
     def _string_check(self, axis: Axis) -> dict[str, Any] | None:
+        if operation := _OPERATIONS.get(axis.formula or ""):
+            return {"type": "string_check", "input": RESPONSE, "reference": REFERENCE, "operation": operation}
         found = re.fullmatch(r"(1 - )?min\(1, (\w+)\)", axis.formula or "")
         pattern = None if found is None else self.rubric.patterns.get(found[2])
         if found is None or pattern is None or (literal := _literal(pattern)) is None:

@@ -1,7 +1,8 @@
 """OpenAI's graders as rubrics: `score_model`, `label_model`, `string_check`, and `multi` with its formula.
 
-`python` runs code, and no rubric of Rubrica does. `text_similarity` needs measures that are not here. Both are refused
-with the way out, for a grader that is left out would change what a `multi` counts.
+`python` runs code, and no rubric of Rubrica does. `text_similarity` measures by figures that nobody defines exactly
+enough for them to come out the same here. Both are refused with the way out, for a grader that is left out would
+change what a `multi` counts.
 """
 
 from __future__ import annotations
@@ -21,14 +22,29 @@ from .templates import field_of, placeholder, read_messages
 COMMON = ("type", "name")
 EFFORTS = ("low", "medium", "high")
 RESPONSE = "sample.output_text"
+REFERENCE_FORMULAS = {
+    "eq": "equals_reference",
+    "ne": "1 - equals_reference",
+    "like": "contains_reference",
+    "ilike": "contains_reference_in_any_case",
+}
+"""What compares a response with the reference of its case."""
+_METRICS = {
+    "fuzzy_match": "is a ratio of rapidfuzz, and nobody says which of its kinds",
+    "bleu": "hangs on how words are split and short texts smoothed, which nobody says",
+    "gleu": "hangs on how words are split, which nobody says",
+    "meteor": "needs a dictionary of synonyms and stems",
+    "cosine": "compares vectors of OpenAI's text-embedding-3-large",
+    **dict.fromkeys(
+        ("rouge_1", "rouge_2", "rouge_3", "rouge_4", "rouge_5", "rouge_l"),
+        "hangs on how words are split and stemmed, and on recall or F1, which nobody says",
+    ),
+}
+"""The figures of a `text_similarity`, and why none of them can be worked out here as it is there."""
 FUNCTIONS = frozenset({"min", "max", "abs", "floor", "ceil", "exp", "sqrt", "log"})
 """What `calculate_output` may call."""
 _REFUSED = {
     "python": ("runs Python code, and a rubric runs none", "write it as rules, a formula or a rule type of your own"),
-    "text_similarity": (
-        "measures likeness by a figure that Rubrica does not have",
-        "ask a judge (score_model), or give the figure with each case and read it in a formula",
-    ),
     "multi": ("is a multi inside a multi", "write one formula over all graders"),
 }
 
@@ -60,6 +76,7 @@ class _GraderReader:
     fields: dict[str, str] = field(default_factory=dict)
     patterns: dict[str, dict[str, Any]] = field(default_factory=dict)
     judging: dict[str, Any] = field(default_factory=dict)
+    compared: str = ""  # the template that stands for the reference of a case
 
     def single(self, data: dict[str, Any]) -> dict[str, Any]:
         key = name_of(str(data.get("name") or "grade"), reserved_names(), "g_")
@@ -158,6 +175,8 @@ class _GraderReader:
                 return {**shared, **self.label_model(data, path)}
             case "string_check":
                 return {**shared, **self.string_check(data, key, path)}
+            case "text_similarity":
+                self.text_similarity(data, key, path)
             case str(kind) if kind in _REFUSED:
                 self.reading.refuse(f"the grader {key} {_REFUSED[kind][0]}", (*path, "type"), _REFUSED[kind][1])
             case other:
@@ -215,18 +234,43 @@ class _GraderReader:
             self.reading.refuse(f"compares {reads}, and code here reads the response alone", (*path, "input"))
             return {}
         if "{{" in wanted:
-            self.reading.refuse(
-                f"compares with {field_of(placeholder(wanted)) or 'a template'}, which differs from case to case",
-                (*path, "reference"),
-                "ask a judge (label_model), or check it before and give 1 or 0 with each case",
-            )
-            return {}
+            return self.reference_check(placeholder(wanted), operation, (*path, "reference"))
         if not wanted:
             self.reading.refuse("compares with nothing", (*path, "reference"))
             return {}
         self.patterns[f"{key}_text"] = literal_pattern(wanted, operation)
         found = f"min(1, {key}_text)"
         return {"formula": f"1 - {found}" if operation == "ne" else found}
+
+    def reference_check(self, template: str, operation: str, path: Path) -> dict[str, Any]:
+        """A check against a field of each item, which the case has as its reference."""
+        if not template.startswith("item."):
+            what = f"compares with {template or 'a template among other words'}, which no case has as a text"
+            self.reading.refuse(what, path, "put the text to compare with into one field of each item")
+            return {}
+        if self.compared not in ("", template):
+            what = f"compares with {template}, and another check with {self.compared}; a case has one reference"
+            self.reading.refuse(what, path, "ask a judge (label_model) about one of the two")
+            return {}
+        self.compared = template
+        if column := field_of(template):
+            fix = f"--map reference={column}"
+            self.reading.lose(f"reads {column} of an item as the `reference` of a case", path, fix)
+        return {"formula": REFERENCE_FORMULAS[operation]}
+
+    def text_similarity(self, data: dict[str, Any], key: str, path: Path) -> None:
+        metric = data.get("evaluation_metric")
+        why = _METRICS.get(metric) if isinstance(metric, str) else None
+        if why is None:
+            here: Path = (*path, "evaluation_metric")
+            self.reading.refuse(f"there is no metric {shown(metric)}", here, f"one of {', '.join(_METRICS)}")
+            return
+        self.reading.refuse(
+            f"the grader {key} measures likeness by {metric}, which {why}: another figure would change the score",
+            (*path, "evaluation_metric"),
+            "ask a judge (score_model), give the figure with each case and read it in a formula, or check with "
+            "contains_reference whether the `reference` is there",
+        )
 
     def model(self, data: dict[str, Any], path: Path) -> None:
         """What a grader says of its model: effort and length of its reply are kept, the rest is told."""

@@ -6,7 +6,7 @@ So providers' prompt caches apply: what comes before the criterion is paid once,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -21,9 +21,10 @@ from rubrica.model.scale import Scale
 
 from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, exchange
-from .fence import Fence, TokenSource
+from .fence import Fence, FencedPassage, JudgedTexts, TokenSource
 from .reply import read_one
-from .shown_examples import MOST_SHARED, ShownExamples
+from .shown_examples import MOST_SHARED, shown_examples
+from .shown_references import shown_references
 from .yes_no import question_of, read_yes_no
 
 ONE = ""
@@ -50,7 +51,7 @@ class AxisQuestion(msgspec.Struct, frozen=True):
     scale: Scale
     form: shape.ReplyForm  # what is read: a number on the scale, or an answer
     schema: shape.Shape
-    examples: ShownExamples
+    passages: tuple[FencedPassage, ...]  # what stands beside the material: a reply may repeat it
 
     def about(self, shown: ShownContext, sighted: tuple[Cell, ...] | None) -> JudgeQuestion:
         """The question about a context. `sighted` are the cells that need to be seen."""
@@ -72,7 +73,8 @@ class AxisQuestion(msgspec.Struct, frozen=True):
         return self.schema
 
     def _read(self, shown: ShownContext, text: str) -> ParsedReply:
-        mark = read_one(self.examples.cut(shown.fence.cut(text)), self.name, self.form, shown.material.quoted)
+        own = without(shown.fence.cut(text), self.passages)
+        mark = read_one(own, self.name, self.form, shown.quoted_beside({self.name: self.axis}))
         return ParsedReply({(ONE, self.name): mark})
 
     def _read_word(self, text: str) -> ParsedReply:
@@ -87,7 +89,8 @@ class AxisQuestions:
     them is written once.
 
     Examples of the rubric's own axes stand in the system message: all of them, so that it is the same whatever is asked
-    about, or those of one axis where all are too long. Other axes bring their examples along, behind the material.
+    about, or those of one axis where all are too long. Other axes bring their examples along, behind the material, and
+    there stands the reference of what is asked about.
     """
 
     def __init__(self, rubric: Rubric, own: Callable[[], Mapping[str, Axis]], source: TokenSource) -> None:
@@ -104,25 +107,31 @@ class AxisQuestions:
         return self._own()
 
     @cached_property
-    def examples(self) -> ShownExamples:
+    def examples(self) -> FencedPassage:
         """Of all axes of the rubric."""
         return self.examples_of(self.own)
 
-    def examples_of(self, axes: Mapping[str, Axis]) -> ShownExamples:
-        return ShownExamples.of(axes, {name: scale_of(self.rubric, name) for name in axes}, self._source)
+    def examples_of(self, axes: Mapping[str, Axis]) -> FencedPassage:
+        return shown_examples(axes, {name: scale_of(self.rubric, name) for name in axes}, self._source)
 
-    def shared_examples(self, axes: Mapping[str, Axis]) -> ShownExamples:
+    def references_of(self, axes: Mapping[str, Axis]) -> FencedPassage:
+        return shown_references(axes, self._source)
+
+    def shared_examples(self, axes: Mapping[str, Axis]) -> FencedPassage:
         """The examples in the system message of a question about some axes."""
         if len(self.examples.text) <= MOST_SHARED:
             return self.examples
         return self.examples_of({name: axis for name, axis in axes.items() if name in self.own})
 
-    def own_examples(self, axes: Mapping[str, Axis]) -> str:
-        """The examples that stand behind the material: of axes that are not the rubric's."""
-        found = self.examples_of({name: axis for name, axis in axes.items() if name not in self.own})
-        return f"\n\n{found.text}" if found.text else ""
+    def beside(self, axes: Mapping[str, Axis]) -> tuple[FencedPassage, ...]:
+        """What stands behind the material, with the question: references, and examples that a case brings."""
+        if not any(axis.reference or axis.examples for axis in axes.values()):  # as most criteria are
+            return ()
+        brought = {name: axis for name, axis in axes.items() if name not in self.own}
+        found = (self.references_of(axes), self.examples_of(brought))
+        return tuple(passage for passage in found if passage.text)
 
-    def system(self, kind: Literal["each", "yes_no", "batch"], examples: ShownExamples) -> str:
+    def system(self, kind: Literal["each", "yes_no", "batch"], examples: FencedPassage) -> str:
         """The system message, the same for all questions of a kind that show the same examples."""
         key = (kind, examples.text)
         found = self._systems.get(key)
@@ -144,17 +153,17 @@ class AxisQuestions:
         scale = scale_of(self.rubric, name)
         given = axis.answer_set or scale
         form, skeleton = self._form(axis, given)
-        brought = self.own_examples({name: axis})
+        beside = self.beside({name: axis})
         values = {
-            "dimensions": prompt.dimensions({name: axis}, {name: scale}) + brought,
-            "question": question_of(name, axis) + brought,
+            "dimensions": prompt.dimensions({name: axis}, {name: scale}) + joined(beside),
+            "question": question_of(name, axis) + joined(beside),
             "shape": skeleton,
             "names": name,
         }
         examples = self.shared_examples({name: axis})
         criterion = prompt.template(self.kind).fill_criterion(values)
         system = self.system(self.kind, examples)
-        found = AxisQuestion(name, axis, self.kind, system, criterion, scale, given, form, examples)
+        found = AxisQuestion(name, axis, self.kind, system, criterion, scale, given, form, (examples, *beside))
         if name in self.own:
             self._kept[name] = found
         return found
@@ -177,6 +186,18 @@ def scale_of(rubric: Rubric, name: str) -> Scale:
     return rubric.axis_scales.get(name) or rubric.criteria_scale or rubric.scale
 
 
+def joined(passages: Iterable[FencedPassage]) -> str:
+    """Passages as they follow a text."""
+    return "".join(f"\n\n{passage.text}" for passage in passages if passage.text)
+
+
+def without(reply: str, passages: Iterable[FencedPassage]) -> str:
+    """A reply without what it repeats of passages."""
+    for passage in passages:
+        reply = passage.cut(reply)
+    return reply
+
+
 class ShownContext(msgspec.Struct, frozen=True):
     """One context as all questions about it show it."""
 
@@ -185,6 +206,10 @@ class ShownContext(msgspec.Struct, frozen=True):
     text: str  # the material between fences: how every user message begins
     shared: int | msgspec.UnsetType  # its length, where several questions begin so
     signs: Mapping[str, tuple[str, ...]]
+
+    def quoted_beside(self, axes: Mapping[str, Axis]) -> JudgedTexts:
+        """What a reply may quote: the material, and the references of what is asked about."""
+        return self.material.quoted.beside(axis.reference for axis in axes.values() if axis.reference)
 
     @classmethod
     def of(

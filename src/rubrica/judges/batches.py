@@ -18,7 +18,7 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored, total_cost
 
 from . import prompt, shape
-from .axis_questions import ONE, AxisQuestions, Outcomes, ShownContext, ask_alone, scale_of
+from .axis_questions import ONE, AxisQuestions, Outcomes, ShownContext, ask_alone, joined, scale_of, without
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, exchange
 from .reply import ReplyScore, read_many
 from .yes_no import question_of
@@ -48,15 +48,16 @@ def batch_question(
         else axis.answer_set or scales[name]
         for name, axis in axes.items()
     }
-    examples = questions.shared_examples(axes)
+    examples, beside = questions.shared_examples(axes), questions.beside(axes)
 
     def form(cells: Collection[Cell]) -> shape.Shape:
         wanted = {numbers[name]: forms[name] for name in axes if (ONE, name) in cells}
         return shape.batch_shape(wanted, rubric.judging.reasons)
 
     def read(text: str) -> ParsedReply:
-        own = examples.cut(shown.fence.cut(text))
-        marks, _ = read_many(own, {numbers[name]: form for name, form in forms.items()}, shown.material.quoted)
+        own = without(shown.fence.cut(text), (examples, *beside))
+        numbered = {numbers[name]: form for name, form in forms.items()}
+        marks, _ = read_many(own, numbered, shown.quoted_beside(axes))
         found = {(ONE, name): marks[number] for name, number in numbers.items()}
         if by_word:  # the words are not labels of the rubric
             found = {
@@ -77,7 +78,7 @@ def batch_question(
         )
     criterion = prompt.template("batch").fill_criterion(
         {
-            "dimensions": told + questions.own_examples(axes),
+            "dimensions": told + joined(beside),
             "shape": shape.skeleton(form(cells)),
             "names": ", ".join(numbers.values()),
         }

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rubrica.text.lazy_pattern import lazy_pattern
+
 TokenSource = Callable[[str], str]
 """Makes the token of a fence for a text. It must not be possible to guess it from the text."""
 
@@ -27,14 +29,14 @@ COPY = 4
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 _TAGS = "\U000e0000-\U000e007f\U000e0100-\U000e01ef"
 _INVISIBLE = f"\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb{_TAGS}"
-_HIDDEN = re.compile(f"[{_CONTROL}{_INVISIBLE}]+")
-_DROPPED = re.compile(f"[{_CONTROL}{_INVISIBLE}]")
-_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
+_HIDDEN = lazy_pattern(f"[{_CONTROL}{_INVISIBLE}]+")
+_DROPPED = lazy_pattern(f"[{_CONTROL}{_INVISIBLE}]")
+_FLAG = lazy_pattern("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 _JOINERS, _MARKS = "\u200c\u200d", "\u200e\u200f\u061c"
-_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-_NOT_WORD = re.compile(r"(?<!\d)\.|\.(?!\d)|[^\w.]|_")
-_WHOLE = re.compile(r"(\d)\.0+(?!\d)")
-_SPACE = re.compile(r"\s+")
+_RIGHT_TO_LEFT = lazy_pattern(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_NOT_WORD = lazy_pattern(r"(?<!\d)\.|\.(?!\d)|[^\w.]|_")
+_WHOLE = lazy_pattern(r"(\d)\.0+(?!\d)")
+_SPACE = lazy_pattern(r"\s+")
 
 
 def keyed_token(key: bytes) -> TokenSource:
@@ -120,6 +122,18 @@ class Fence:
         return re.sub(rf"<<<{token}[^\n]*(?s:.*?)(?:{token}[^\n>]*>>>|\Z)", " ", reply)
 
 
+@dataclass(frozen=True, slots=True)
+class FencedPassage:
+    """A passage of a prompt with texts of others in it, between fences of their own; empty where there are none."""
+
+    text: str = ""
+    fence: Fence | None = None
+
+    def cut(self, reply: str) -> str:
+        """A reply without what it repeats of the passage."""
+        return reply if self.fence is None else self.fence.cut(reply)
+
+
 @dataclass(frozen=True)
 class JudgedTexts:
     """The judged texts, asked whether something in a reply is a quotation of them.
@@ -130,6 +144,11 @@ class JudgedTexts:
     """
 
     texts: tuple[str, ...] = ()
+
+    def beside(self, others: Iterable[str]) -> JudgedTexts:
+        """These texts and others; they themselves where there are none."""
+        more = tuple(others)
+        return JudgedTexts((*self.texts, *more)) if more else self
 
     def has(self, names: Iterable[str]) -> bool:
         """Whether the texts have the words of all the names at all, in whatever order."""

@@ -19,7 +19,7 @@ from rubrica.model.judge_options import MOST_BATCHED
 from rubrica.model.rubric import Rubric
 
 from . import prompt, shape
-from .axis_questions import ONE, AxisQuestions, ShownContext, exchange_each, scale_of
+from .axis_questions import ONE, AxisQuestions, ShownContext, exchange_each, joined, scale_of, without
 from .ballot_reply import completed, read_entries, read_ranking
 from .batches import BatchTerms, batch_question, in_batches
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
@@ -194,21 +194,22 @@ class ModelJudge:
         shown = self._shown(axes)
         scales = {name: scale_of(self.rubric, name) for name in shown}
         forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
-        sections, examples = self._sections(axes), self._questions.shared_examples(axes)
+        sections = self._sections(axes)
+        examples, references = self._questions.shared_examples(axes), self._questions.references_of(shown)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
             wanted = {name: forms[name] for name in shown if (ONE, name) in cells}
             return shape.axes_shape(wanted, sections, self.rubric.judging.reasons)
 
         def read(text: str) -> ParsedReply:
-            marks, remarks = read_many(examples.cut(fence.cut(text)), forms, quoted)
+            marks, remarks = read_many(without(fence.cut(text), (examples, references)), forms, quoted)
             return ParsedReply({(ONE, name): mark for name, mark in marks.items()}, remarks)
 
         cells = tuple((ONE, name) for name in shown)
         system, user = prompt.template("together").fill(
             {
                 "rubric": prompt.about(self.rubric),
-                "dimensions": prompt.dimensions(shown, scales),
+                "dimensions": prompt.dimensions(shown, scales) + joined([references]),
                 "examples": examples.text,
                 **prompt.reason_words(self.rubric),
                 "sections": prompt.sections(self.rubric, sections) + prompt.issue_classes(self.rubric),
@@ -240,31 +241,34 @@ class ModelJudge:
         shown = self._shown(axes)
         scales = {name: scale_of(self.rubric, name) for name in shown}
         forms = {name: axis.answer_set or scales[name] for name, axis in shown.items()}
+        examples, references = self._questions.examples_of(shown), self._questions.references_of(shown)
 
         def form(cells: Collection[Cell]) -> shape.Shape:
             wanted = {label for label, _ in cells}
             return shape.listwise_shape([label for label in labels if label in wanted], forms)
 
         def read(text: str) -> ParsedReply:
-            rows, notes = read_listwise(fence.cut(text), labels, forms, quoted)
+            own = without(fence.cut(text), (examples, references))
+            rows, notes = read_listwise(own, labels, forms, quoted)
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]
-            wholes = read_wholes(fence.cut(text), ignored, self.rubric.scale, quoted) if ignored else {}
+            wholes = read_wholes(own, ignored, self.rubric.scale, quoted) if ignored else {}
             unscored = len(ignored) == len(labels) and not wholes
             return ParsedReply(
                 {(label, name): mark for label, row in rows.items() for name, mark in row.items()},
                 notes=notes,
                 wholes=wholes,
-                ranking=read_ranking(fence.cut(text), labels, quoted) if unscored else (),
-                entries=read_entries(fence.cut(text), quoted),
+                ranking=read_ranking(own, labels, quoted) if unscored else (),
+                entries=read_entries(own, quoted),
             )
 
         cells = tuple((label, name) for label in labels for name in shown)
         system, user = prompt.template("listwise").fill(
             {
                 "rubric": prompt.about(self.rubric),
-                "dimensions": prompt.dimensions(shown, scales),
+                "dimensions": prompt.dimensions(shown, scales) + joined([references]),
+                "examples": examples.text,
                 "shape": shape.skeleton(form(cells)),
                 "names": ", ".join(f"response {label}" for label in labels),
                 "token": fence.token,
@@ -285,10 +289,16 @@ class ModelJudge:
         fence, quoted = material.fence(self.fence_source), material.quoted
         scale, shown = self.rubric.scale, self._shown(self.rubric.dimensions)
         scales = {name: scale_of(self.rubric, name) for name in shown}
+        examples, references = self._questions.examples_of(self.judged), self._questions.references_of(self.judged)
+
+        def read(text: str) -> ParsedReply:
+            return ParsedReply({cell: read_overall(without(fence.cut(text), (examples, references)), scale, quoted)})
+
         system, user = prompt.template("holistic").fill(
             {
                 "rubric": prompt.about(self.rubric),
-                "dimensions": prompt.dimensions(shown, scales),
+                "dimensions": prompt.dimensions(shown, scales) + joined([references]),
+                "examples": examples.text,
                 "scale": f"{scale.min:g} to {scale.max:g}",
                 "token": fence.token,
                 "material": material.between(fence),
@@ -299,7 +309,7 @@ class ModelJudge:
             system,
             user,
             cells=(cell,),
-            read=lambda text: ParsedReply({cell: read_overall(fence.cut(text), scale, quoted)}),
+            read=read,
             shape=lambda _: None,
             form=HOLISTIC_FORM,
             images=material.images,

@@ -28,11 +28,9 @@ from rubrica.model.evaluation import Unscored
 from rubrica.model.judge import Judge, QuestionClass
 from rubrica.model.rubric import Rubric
 
-from .calibration import CalibratedJudge
 from .exchange import AskingTerms
 from .fence import TokenSource, keyed_token, process_token
 from .judge import ModelJudge
-from .panel import Panel, Pooling
 from .preference import LETTERS, Preference, PreferenceJudge, check_responses, pool_preferences
 from .question_classifier import REMEMBERED, ClassifyingJudge, ModelClassifier
 from .quote import Quote, asks_type, calls_of, quote_usages, rank_usages, type_usages, usages_of
@@ -125,6 +123,8 @@ class Jury:
         learned = rubric.calibration.panels if rubric.calibration is not None else {}
         if len(judges) == 1 and repeats == 1 and not learned:
             return self._with_types(next(iter(judges.values()))[0], rubric)
+        from .panel import Panel, Pooling  # here, since most runs have one judge, who needs nothing of it
+
         panel = Panel(judges, rubric.axis_scales, Pooling.of(rubric, self._aliases), of_criteria=rubric.criteria_scale)
         return self._with_types(panel, rubric)
 
@@ -229,7 +229,11 @@ class Jury:
             fence_source=self._fence,
             on_unreadable=self._forget.get(name),
         )
-        return judge if rubric.calibration is None else CalibratedJudge(judge, name, rubric.calibration)
+        if rubric.calibration is None:
+            return judge
+        from .calibration import CalibratedJudge  # here, since few rubrics are calibrated
+
+        return CalibratedJudge(judge, name, rubric.calibration)
 
     async def close(self) -> None:
         for model in self._models.values():

@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from rubrica.errors import ContextError
+from rubrica.hints import did_you_mean
 from rubrica.phrases import fault_path, fault_words
 
 from .bounds import LARGEST_NUMBER
@@ -175,23 +176,37 @@ class Context(BaseModel):
         if isinstance(data, Context):
             if not fields:
                 return data
-            data = data.model_dump(exclude_defaults=True)
+            data = data.as_given("python")
         loose = _plain({**(data or {}), **fields})
         if isinstance(loose.get("response"), dict | list):
             loose["response"] = _json_text(loose["response"])
         try:
             context = cls.model_validate(_sorted_keys(loose))
         except ValidationError as error:
-            places = ((".".join(map(str, fault_path(e, loose))) or "context", fault_words(e)) for e in error.errors())
-            faults = (f"{place}: {words}" for place, words in places)
+            places = ((fault_path(e, loose), fault_words(e) + _hint(e)) for e in error.errors())
+            faults = (f"{'.'.join(map(str, path)) or 'context'}: {words}" for path, words in places)
             raise ContextError("the context cannot be read: " + "; ".join(faults)) from None
         if context.messages and not (context.prompt and context.response):
             texts = {
                 "prompt": context.prompt or _last(context, "user"),
                 "response": context.response or _answer(context),
             }
-            return context.model_copy(update=texts)
+            return context.model_copy(update={name: text for name, text in texts.items() if text})
         return context
+
+    @property
+    def has_response(self) -> bool:
+        """Whether there is a response, if only an empty one; a chat that ends with a question has none.
+
+        >>> Context.of({"prompt": "Why?"}).has_response, Context.of({"prompt": "Why?", "response": ""}).has_response
+        (False, True)
+        """
+        return bool(self.response) or "response" in self.model_fields_set
+
+    def as_given(self, mode: Literal["json", "python"] = "json") -> dict[str, Any]:
+        """What was given of it, to be read by `of` again; with criteria, an empty response is told apart from none."""
+        found = self.model_dump(mode=mode, exclude_defaults=True)
+        return {**found, "response": ""} if self.criteria and self.has_response and not self.response else found
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -247,6 +262,14 @@ def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
         return data
     others = {key: value for key, value in data.items() if key not in fields}
     return {key: value for key, value in data.items() if key in fields} | {"metadata": {**others, **(metadata or {})}}
+
+
+def _hint(fault: Mapping[str, Any]) -> str:
+    """What a key of a criterion may have been meant for, where nothing knows it."""
+    place = fault["loc"]
+    if fault["type"] != "extra_forbidden" or place[0] != "criteria" or len(place) != 3:
+        return ""
+    return f" ({did_you_mean(str(place[-1]), Criterion.model_fields, 'remove it')})"
 
 
 def _json_text(value: Any) -> str:

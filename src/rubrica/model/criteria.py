@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from .bounds import Number
+from .bounds import Number, Prose
 from .few_shot import MOST_EXAMPLES, FewShotExample
 from .rules import Name
 
@@ -50,6 +50,7 @@ class Criterion(BaseModel):
     examples: Annotated[tuple[FewShotExample, ...], Field(max_length=MOST_EXAMPLES)] = Field(
         (), description="responses with the answer that each deserves, shown to the judge with the criterion"
     )
+    reference: Prose = Field("", description="what a good response says on this criterion, shown to the judge with it")
     id: Name | None = Field(None, description="what it is called in results; left out: c1, c2 and so on")
 
     @model_validator(mode="before")

@@ -126,6 +126,11 @@ class Axis(Recipe):
         description="responses with the answer or score that each deserves; a judge is shown them before it judges, as "
         "many of each answer as of the rarest, and two at least",
     )
+    reference: Prose = Field(
+        "",
+        title="Reference",
+        description="what a good response says on this alone; a judge sees it between fences, with the question",
+    )
     weight: Weight | None = Field(
         None, description="0 to 1; the weights of a rubric, or of a dimension's parts, sum to 1"
     )
@@ -199,6 +204,9 @@ class Axis(Recipe):
     def _examples_fit(self) -> Self:
         if self.examples and self.kind != "judge":
             raise ValueError("examples go with scorer: judge; code learns nothing from them")
+        if self.reference and self.kind != "judge":
+            own = "each criterion of a case" if self.answers_for_parts else "each part" if self.parts else ""
+            raise ValueError(f"a reference is shown to a judge; {f'give {own} its own' if own else 'code reads none'}")
         for number, example in enumerate(self.examples, 1):
             if self.answers and example.answer not in self.answers:
                 said = "has a score" if example.answer is None else f"has the answer {example.answer!r}"
@@ -287,9 +295,11 @@ class Dimension(Axis):
 
 def criterion_part(criterion: Criterion, dimension: Axis) -> Part:
     """A criterion of a case as a part of the dimension that takes it. It is not checked again: a Criterion has been."""
-    told = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
+    told: dict[str, object] = {"asks": criterion.criterion, "points": criterion.points, "tags": criterion.tags}
     answered = _answered_with(tuple((criterion.answers or dimension.answers or MET_OR_NOT).items()))
-    return answered.model_copy(update=told | ({"examples": criterion.examples} if criterion.examples else {}))
+    told |= {"examples": criterion.examples} if criterion.examples else {}
+    told |= {"reference": criterion.reference} if criterion.reference else {}
+    return answered.model_copy(update=told)
 
 
 @lru_cache(maxsize=256)

@@ -287,7 +287,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 def _encode(value: object) -> object:
     if isinstance(value, Context):
-        return value.model_dump(mode="json", exclude_defaults=True)
+        return value.as_given()
     if isinstance(value, SpansOnDemand):
         return value.found
     raise NotImplementedError(type(value))

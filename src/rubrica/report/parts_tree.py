@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from rubrica.model.evaluation import DimensionResult, Step, leaves_of
 
+from .charts import filled
 from .figures import STATUS_WORDS, count_of, figure, headline, signed
 
 MOST_SHOWN = 500
@@ -33,11 +34,11 @@ def parts_tree(parts: Mapping[str, DimensionResult], titles: Mapping[str, str]) 
     """A list of parts, each with its own inside a fold."""
     items = [_item(name, result, titles) for name, result in list(parts.items())[:MOST_SHOWN]]
     if len(parts) > MOST_SHOWN:
-        items.append(Markup('<li class="quiet">… and {:,} more</li>').format(len(parts) - MOST_SHOWN))
-    whole = Markup('<ul class="tree">{}</ul>').format(Markup("").join(items))
+        items.append(filled('<li class="quiet">… and {:,} more</li>', len(parts) - MOST_SHOWN))
+    whole = filled('<ul class="tree">{}</ul>', Markup("").join(items))
     count = count_of(sum(1 for _ in leaves_of(parts)), "part")
     shown = Markup(" open") if len(parts) <= MOST_OPEN else Markup("")
-    return Markup('<details class="tree"{}><summary>{}</summary>{}</details>').format(shown, count, whole)
+    return filled('<details class="tree"{}><summary>{}</summary>{}</details>', shown, count, whole)
 
 
 def earned_words(result: DimensionResult) -> str:
@@ -92,14 +93,20 @@ def _item(name: str, result: DimensionResult, titles: Mapping[str, str]) -> Mark
     value = STATUS_WORDS[result.status] if result.value is None else figure(result.value)
     facts = [result.label or value, earned_words(result)]
     facts += [f"weight {figure(result.weight)}"] if result.weight is not None else []
-    tags = Markup("").join(Markup(' <span class="chip">{}</span>').format(tag) for tag in result.tags)
-    line = Markup('<bdi dir="auto">{}</bdi> <b>{}</b>{}').format(
-        part_title(name, result, titles), ", ".join(fact for fact in facts if fact), tags
+    tags = Markup("").join(filled(' <span class="chip">{}</span>', tag) for tag in result.tags)
+    line = filled(
+        '<bdi dir="auto">{}</bdi> <b>{}</b>{}',
+        part_title(name, result, titles),
+        ", ".join(fact for fact in facts if fact),
+        tags,
     )
-    why = Markup(' <span class="quiet" dir="auto">{}</span>').format(result.reason) if result.reason else Markup("")
+    why = filled(' <span class="quiet" dir="auto">{}</span>', result.reason) if result.reason else Markup("")
     if not result.parts:
-        return Markup("<li>{}{}</li>").format(line, why)
+        return filled("<li>{}{}</li>", line, why)
     inside = [_item(part, own, titles) for part, own in list(result.parts.items())[:MOST_SHOWN]]
-    return Markup('<li><details><summary>{}</summary>{}<ul class="tree">{}</ul></details></li>').format(
-        line, why, Markup("").join(inside)
+    return filled(
+        '<li><details><summary>{}</summary>{}<ul class="tree">{}</ul></details></li>',
+        line,
+        why,
+        Markup("").join(inside),
     )

@@ -220,6 +220,10 @@ def _axis(axis: Axis, scale: Scale) -> Iterator[Block]:
     if axis.answers:
         rows = (((label,), ("not scored" if value is None else f"{value:g}",)) for label, value in axis.answers.items())
         yield TableBlock(("The judge answers", "Score"), tuple(rows))
+    if axis.reference:
+        yield Paragraph((f"The judge is shown what a good response says on this: {axis.reference}",))
+    if axis.examples:
+        yield Paragraph((f"The judge is shown {count_of(len(axis.examples), 'example')} at most.",))
     if axis.kinds:
         yield from _recipe(axis, scale, "")
     if axis.offline is not None:

@@ -19,6 +19,7 @@ from rubrica.text.truncation import SHORT, Excerpt
 
 from .pattern_table import PatternSlot, PatternTable
 from .pictures import PICTURE_COUNTS
+from .reference_checks import REFERENCE_CHECKS
 
 CONTEXT_COUNTS: Mapping[str, tuple[str, Callable[[Context], float]]] = {
     "image_count": ("pictures that belong to the response", lambda context: float(len(context.images))),
@@ -29,6 +30,7 @@ CONTEXT_COUNTS: Mapping[str, tuple[str, Callable[[Context], float]]] = {
     "round_count": ("earlier rounds in the history", lambda context: float(len(context.round_history))),
     "message_count": ("turns of the conversation", lambda context: float(len(context.messages))),
     **PICTURE_COUNTS,
+    **REFERENCE_CHECKS,
 }
 """Numbers that can be read off a context apart from its texts."""
 MOST_MATCHES = 10_000

@@ -25,7 +25,10 @@ from rubrica.scoring.resampling import GroupSums, mean_intervals
 
 from .measure_comparison import ComparisonTerms, MeasureComparison, Verdict
 from .pairing import CasePairs, RubricCases, match_rubrics, sheets_of
+from .position_comparison import PositionComparison, compare_positions
 
+MOST_POSITIONS = 20
+"""Positions of criteria that a table shows."""
 MOST_MOVED = 10
 """Cases told by name, for each direction."""
 UNKNOWN = (Grading(), Grading())
@@ -57,6 +60,7 @@ class Comparison:
     better: Sequence[MovedCase]
     notes: Sequence[str]  # what stands in the way of a plain comparison
     terms: ComparisonTerms
+    positions: Sequence[PositionComparison] = ()  # of criteria that cases bring
 
     @property
     def regressions(self) -> list[MeasureComparison]:
@@ -81,7 +85,11 @@ class Comparison:
             for line in self.lines
         ]
         title = f"{self.rubrics[0]} → {self.rubrics[1]}: {self.verdict} over {count_of(self.cases, 'case')}"
-        return html_table(title, ("measure", "before", "after", "difference", "p", "verdict"), rows)
+        shown = html_table(title, ("measure", "before", "after", "difference", "p", "verdict"), rows)
+        if not self.positions:
+            return shown
+        places = [(one.position, one.before, one.after, one.cases, one.p) for one in self.positions[:MOST_POSITIONS]]
+        return shown + html_table("answers by position", ("criterion", "before", "after", "cases", "p"), places)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -98,6 +106,7 @@ class Comparison:
             "better": [_plain(moved) for moved in self.better],
             "notes": list(self.notes),
             "terms": self.terms.to_dict(),
+            **({"positions": [place.to_dict() for place in self.positions]} if self.positions else {}),
         }
 
 
@@ -140,6 +149,7 @@ def compare(
         better=_moved_cases(pairs, 1),
         notes=notes,
         terms=terms,
+        positions=[line for found in pairs for line in compare_positions(found, _clusters(found), terms.seed)],
     )
 
 

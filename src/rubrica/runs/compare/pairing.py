@@ -54,6 +54,7 @@ class RubricCases:
     groups: list[str | None] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)  # of the first repeat
     columns: dict[Measure, _Column] = field(default_factory=dict)
+    positions: list[_Column] = field(default_factory=list)  # of the criteria that cases bring
     out_of: set[float] = field(default_factory=set)
     inconclusive: int = 0
     repeated: bool = False
@@ -72,6 +73,11 @@ class RubricCases:
             column = self.columns.setdefault(measure, _Column())
             if value is not None:
                 column.add(place, value)
+        while len(self.positions) < len(row.positions):
+            self.positions.append(_Column())
+        for column, share in zip(self.positions, row.positions, strict=False):
+            if share is not None:
+                column.add(place, share)
         self.columns.setdefault(PASSED, _Column()).add(place, self._role(row.verdict) == "good")
         self.versions.add(row.rubric)
         self.out_of.add(row.out_of)
@@ -194,6 +200,12 @@ class CasePairs:
             before, after = self.a.value(measure, case), self.b.value(measure, case)
             if before is not None and after is not None:
                 yield place, before, after
+
+    def position_values(self) -> Iterator[list[tuple[int, float, float]]]:
+        """For each position of a criterion, the cases that have an answer in both runs, and the two answers."""
+        for one, other in zip(self.a.positions, self.b.positions, strict=False):
+            both = ((one.mean(self.a.by_id[case]), other.mean(self.b.by_id[case])) for case in self.cases)
+            yield [(n, old, new) for n, (old, new) in enumerate(both) if old is not None and new is not None]
 
     @property
     def changes(self) -> Counter[tuple[str, str]]:
