@@ -39,7 +39,11 @@ CHECKS = [{"name": "short", "that": "word_count < 9"}]
 FULL: Data = {
     "name": "full",
     "dimensions": {
-        "judged": {"asks": "Is it?", "offline": {"rules": RULES, "scoring": "binary"}},
+        "judged": {
+            "asks": "Is it?",
+            "examples": [{"response": "Yes."}],
+            "offline": {"rules": RULES, "scoring": "binary"},
+        },
         "checked": {"checks": CHECKS},
         "ruled": {"rules": RULES, "scoring": "proportional"},
         "counted": {"formula": "word_count"},

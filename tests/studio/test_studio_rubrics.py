@@ -109,6 +109,25 @@ def test_a_rubric_is_drawn_with_its_weights_anchors_gates_and_profiles() -> None
     assert "35%" in dimensions(weighed)
 
 
+def test_a_tree_is_drawn_to_its_leaves_and_criteria_with_their_points() -> None:
+    tree = {"weight": 1, "parts": {"inner": {"weight": 1, "parts": {"deepest": {"weight": 1, "asks": HOSTILE}}}}}
+    seen = {"verdicts": [{"label": "seen"}]}
+    drawn = dimensions(rubric_from_data({"name": "tree", "dimensions": {"root": tree}, **seen}))
+    assert "<summary>1 criterion</summary>" in drawn
+    assert "Deepest" in drawn
+    assert HOSTILE not in drawn
+    listed = {
+        "name": "listed",
+        **seen,
+        "score": {"points": True},
+        "dimensions": {"dose": {"asks": "Names the dose?", "answers": {"yes": 1, "no": 0}, "points": -3}}
+        | {"rest": {"asks": "Advises rest?", "answers": {"yes": 1, "no": 0}, "points": 1}},
+    }
+    told = dimensions(rubric_from_data(listed))
+    assert "−3 points" in told
+    assert "+1 point<" in told
+
+
 def test_what_an_author_wrote_is_never_markup() -> None:
     rubric = rubric_from_data(
         {

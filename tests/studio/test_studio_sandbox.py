@@ -11,6 +11,7 @@ from rubrica import api
 from rubrica.engine.cases import Case, read_case
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import ContextError, InputError
+from rubrica.model.context import Context
 from rubrica.packs.library import PACKS
 from rubrica.studio.sandbox import result
 from rubrica.studio.sandbox.form import (
@@ -71,6 +72,19 @@ def test_values_are_numbers_where_they_read_as_numbers() -> None:
     assert (context.metadata.response_time, context.custom_metrics) == (8, {"hits": 0.5})
     assert context.lookup("question_type") == "FACTUAL"
     assert context.lookup("x") is None
+
+
+def test_criteria_and_a_reference_of_a_case_have_fields_of_their_own() -> None:
+    criteria = [
+        {"criterion": "Says how.", "points": 6, "tags": ["accuracy"]},
+        {"criterion": "Is rude.", "points": -2.5},
+    ]
+    case = {"response": "So.", "criteria": criteria, "reference": "Pull it out straight."}
+    form = form_of(case)
+    assert (form.criteria, form.rest) == ("+6 Says how. #accuracy\n-2.5 Is rude.", "")
+    assert context_of(form) == Context.of(case)
+    richer = form_of({**case, "criteria": [{"criterion": "Says how.", "answers": {"yes": 1, "no": 0}}]})
+    assert (richer.criteria, context_of(richer).criteria[0].answers) == ("", {"yes": 1, "no": 0})  # as JSON
 
 
 @pytest.mark.parametrize("rest", ["{oops", "[1]", '{"metadata": 7}'])

@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
+from rubrica.studio.builder.advice import CriterionAdvice, take_advice
 from rubrica.studio.builder.anchors import AnchorRow, anchors_of, coverage, rows_of, spread
 from rubrica.studio.builder.dimensions import (
     add_dimension,
@@ -23,8 +24,12 @@ from rubrica.studio.builder.dimensions import (
 )
 from rubrica.studio.builder.document import Path, append, at, list_at, mapping_at, put, remove
 from rubrica.studio.builder.form_schema import choices_of, field_at
+from rubrica.studio.builder.score_ways import score_way, with_case_criteria
 from rubrica.studio.builder.weights import normalise_weights, rebalance
 
+from .answer_forms import draw_answers, draw_examples
+from .criteria_card import draw_case_criteria, draw_criteria
+from .criterion_forms import CriterionTree
 from .editor import DraftEditor, focus, keep_focus
 from .fields import (
     choice_field,
@@ -52,6 +57,13 @@ def draw_dimensions(editor: DraftEditor) -> None:
     """The dimensions of a rubric."""
     root: Path = ("dimensions",)
     redraw = partial(editor.redraw, SECTION)
+    if score_way(editor.document) == "points":
+        with ui.element("div").classes("row"):
+            with ui.element("h2"):
+                ui.label("Criteria")
+            ui.label("what is asked, and what each answer earns or costs").classes("quiet")
+        draw_criteria(editor, root, _row_detail)
+        return
     with ui.element("div").classes("row"):
         with ui.element("h2"):
             ui.label("Dimensions")
@@ -164,36 +176,102 @@ def _drawn_lock(editor: DraftEditor, key: Path, button: ui.button) -> None:
 
 
 def _axis(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
-    is_part = path[-2] == "parts"
     with ui.element("div").classes("row tools"):
         field = name_field(editor, "Name in formulas", path, partial(rename_thing, editor, path))
         editor.place((*path, "name"), field)
         text_field(editor, (*path, "title"))
         icon_button("arrow_upward", "Move up", partial(_shift, editor, path, -1))
         icon_button("arrow_downward", "Move down", partial(_shift, editor, path, 1))
-        icon_button("delete", "Remove the part" if is_part else "Remove the dimension", partial(_drop, editor, path))
-    text_field(editor, (*path, "asks"), area=True)
+        icon_button("delete", "Remove the dimension", partial(_drop, editor, path))
+    if at(editor.document, (*path, "from")) is None:
+        text_field(editor, (*path, "asks"), area=True)
+        draw_advice(editor, path)
+    _scoring(editor, path, redraw)
+
+
+def _row_detail(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
+    """The form of a row: all but what the row itself has."""
+    with ui.element("div").classes("row"):
+        field = name_field(editor, "Name in formulas", path, partial(rename_thing, editor, path))
+        editor.place((*path, "name"), field)
+        for key in ("title", "asks"):
+            if not editor.has_place((*path, key)) and (key == "title" or at(editor.document, (*path, key))):
+                text_field(editor, (*path, key), area=key == "asks")
+    _scoring(editor, path, redraw, is_row=True)
+
+
+def _scoring(editor: DraftEditor, path: Path, redraw: Callable[[], None], *, is_row: bool = False) -> None:
+    """How a dimension or a part is scored, and what that needs."""
+    is_part, is_filled = path[-2] == "parts", at(editor.document, (*path, "from")) is not None
     kind = kind_of(at(editor.document, path))
     scorer = field_at(editor.document, (*path, "scorer"))
-    offered = {kind} if is_part else {"parts"}  # deeper trees are shown, and made in the document
-    kinds = {name: words for name, words in (scorer.choices or {}).items() if name != "parts" or name in offered}
+    ways: dict[str, str] = {
+        **{name: words for name, words in (scorer.choices or {}).items() if name != "parts" or not is_row},
+        **({} if is_part else {"criteria": "Each case brings its own criteria"}),
+    }
 
     def turn(event: Any) -> None:
-        editor.change(with_scoring(editor.document, path, event.value), structural=True)
+        if event.value == "criteria":
+            document = with_case_criteria(editor.document, path)
+        else:
+            document = with_scoring(put(editor.document, (*path, "from"), None), path, event.value)
+            if is_row and at(document, (*path, "points")) is None:
+                document = put(document, (*path, "points"), 1)
+        editor.change(document, structural=True)
         redraw()
 
-    choice = ui.select(kinds, label=scorer.title, value=kind, on_change=turn)
-    keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
-    if kind == "judge":
-        draw_anchors(editor, path, str(path[1]))
+    if not is_row or kind != "parts" or is_filled:
+        way = "criteria" if is_filled else kind
+        choice = ui.select(ways, label=scorer.title, value=way, on_change=turn)
+        keep_focus(choice.props("outlined dense options-dense").classes("medium"), (*path, "scorer"))
+    if is_filled:
+        draw_answers(editor, path, redraw)
+        draw_case_criteria(editor, path)
+    elif kind == "judge":
+        draw_answers(editor, path, redraw)
+        if not mapping_at(editor.document, (*path, "answers")):
+            draw_anchors(editor, path, str(path[1]))
+        draw_examples(editor, path, redraw)
         _offline(editor, path, redraw)
-    elif kind == "parts":
-        _parts(editor, (*path, "parts"), redraw)
-    else:
+    elif kind == "parts" and not is_row:
+        _parts(editor, (*path, "parts"))
+    elif kind != "parts":
         draw_recipe(editor, path, kind, redraw)
     told = "pictures" if is_part else "its own scale, when it applies, pictures"
     if not is_part or kind == "judge":
         folded_section(editor, (*path, "more"), "More", told, partial(_more, editor, path))
+
+
+def draw_advice(editor: DraftEditor, path: Path) -> None:
+    """What lint says of a criterion, with a button that takes its wording over."""
+    holder = ui.element("div").classes("advice-list")
+    shown: list[Any] = [()]
+
+    def take(advice: CriterionAdvice) -> None:
+        editor.change(take_advice(editor.document, advice), SECTION, "profiles", "sections")
+        editor.go_to((*path, "asks"))
+
+    def follow() -> None:
+        found = editor.examination.advice.get(path, ())
+        if found == shown[0]:
+            return
+        shown[0] = found
+        holder.clear()
+        with holder:
+            for advice in found:
+                with ui.element("div").classes("advice"):
+                    ui.label(advice.why)
+                    if advice.wording:
+                        with ui.element("q"):
+                            ui.label(advice.wording)
+                    if advice.action:
+                        button = ui.element("button").classes("advice-take").props('type="button"')
+                        button.on("click", partial(take, advice))
+                        with button:
+                            ui.label(advice.action)
+
+    editor.live(holder, follow)
+    follow()
 
 
 def _shift(editor: DraftEditor, path: Path, by: int) -> None:
@@ -341,11 +419,11 @@ def _cut(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
     redraw()
 
 
-def _parts(editor: DraftEditor, path: Path, redraw: Callable[[], None]) -> None:
-    draw_weights(editor, path, weights_of(editor.document, path), partial(_weigh, editor, path))
-    for name in mapping_at(editor.document, path):
-        _folded(editor, (*path, name), redraw)
-    ui.button("Add a part", icon="add", on_click=partial(_add, editor, path, "part")).props("flat dense no-caps")
+def _parts(editor: DraftEditor, path: Path) -> None:
+    """What a dimension is weighed from, as a tree."""
+    CriterionTree(editor, path, _row_detail)
+    wrong = ui.label("").classes("wrong").props('role="alert"')
+    editor.place(path, wrong, lambda messages: _show_messages(wrong, messages))
 
 
 def _more(editor: DraftEditor, path: Path) -> None:

@@ -48,14 +48,14 @@ def add_dimension(document: Data, path: Path, new_name: str) -> tuple[Data, str]
     name = free_name(mapping_at(document, path), new_name)
     if path == ("dimensions",) and weighed_by_profiles(document):
         document = put(document, (*path, name), {"asks": "", "scorer": "judge"})
-        return _profiles(document, lambda own: {**own, name: 0.0}), name
+        return with_profile_weight(document, name), name
     if in_points(document, path):
         return put(document, (*path, name), {"asks": "", "points": 1, "scorer": "judge"}), name
     weights = add_weight(weights_of(document, path), name)
     document = put(document, (*path, name), {"asks": "", "weight": weights[name], "scorer": "judge"})
     document = with_weights(document, path, weights)
     if path == ("dimensions",):
-        document = _profiles(document, lambda own: {**own, name: 0.0})
+        document = with_profile_weight(document, name)
     return document, name
 
 
@@ -115,7 +115,8 @@ def with_scoring(document: Data, path: Path, kind: ScorerKind) -> Data:
         return put(document, path, {**kept, "scorer": "judge", **({"offline": stand_in} if stand_in else {})})
     if kind == "parts":
         part = {"weight": 1.0, "asks": axis.get("asks", ""), "scorer": "judge"}
-        return put(document, path, {**kept, "parts": recipe.get("parts") or {free_name([], "first_part"): part}})
+        first = {free_name(every_name(document), "first_part"): part}
+        return put(document, path, {**kept, "parts": recipe.get("parts") or first})
     if stand_in and BLOCKS[kind] in stand_in:
         own = {key: value for key, value in stand_in.items() if key in Recipe.model_fields}
         return put(document, path, {**kept, **own})
@@ -149,6 +150,14 @@ def kind_of(axis: Any) -> ScorerKind:
     kinds: tuple[ScorerKind, ...] = get_args(ScorerKind)
     said = [kind for kind in kinds if kind == axis.get("scorer")]
     return [*said, *(kind for kind, block in BLOCKS.items() if block in axis), "judge"][0]
+
+
+def every_name(document: Data, holder: Path = ("dimensions",)) -> set[str]:
+    """The names of the dimensions and of all their parts."""
+    found: set[str] = set()
+    for name in mapping_at(document, holder):
+        found |= {name} | every_name(document, (*holder, name, "parts"))
+    return found
 
 
 def scale_of(document: Data, dimension: str | None = None) -> Scale:
@@ -202,6 +211,11 @@ def weighed_by_profiles(document: Data) -> bool:
 def move_dimension(document: Data, path: Path, by: int) -> Data:
     """The document with a dimension some places further down."""
     return move(document, path, by)
+
+
+def with_profile_weight(document: Data, name: str) -> Data:
+    """The document with a new dimension in every profile that has weights: it weighs nothing there yet."""
+    return _profiles(document, lambda own: {**own, name: 0.0})
 
 
 def _profiles(document: Data, change: Any) -> Data:

@@ -6,7 +6,7 @@ and leaves the old one as it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -127,7 +127,7 @@ def mapping_at(document: Any, path: Path) -> Data:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def free_name(taken: Mapping[str, Any] | Sequence[str], new_name: str) -> str:
+def free_name(taken: Collection[str], new_name: str) -> str:
     """A name that is not taken: that itself, or with a number behind it.
 
     >>> free_name({"a": 1, "a_2": 1}, "a")

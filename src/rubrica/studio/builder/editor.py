@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from nicegui import Client, background_tasks, ui
@@ -44,6 +45,7 @@ class FormPlace:
 
     element: ui.element
     show: Callable[[Sequence[str]], object]
+    go: Callable[[], object] | None = None  # puts the cursor there; None: into the element
 
 
 @dataclass
@@ -63,6 +65,7 @@ class DraftEditor:
     locked: set[Path] = field(default_factory=set)  # weights that stay
     opened: set[Path] = field(default_factory=set)  # what is unfolded
     undecided: bool = True  # whether earlier work in the browser is to be gone on with; until then it stays
+    score_news: list[str] = field(default_factory=list)  # what another way to score has just changed
     named: bool = False  # the name was chosen, and no longer follows the title
 
     def __post_init__(self) -> None:
@@ -196,6 +199,17 @@ class DraftEditor:
             keep_focus(element, path)
         self._places[path] = FormPlace(element, show or (lambda messages: show_problems(element, messages)))
 
+    def place_rows(
+        self, element: ui.element, fields: Mapping[Path, Callable[[], object]], wrong: dict[Path, Sequence[str]]
+    ) -> None:
+        """Say which parts of the document the rows of one element edit, each with what puts the cursor there.
+
+        What is wrong with each is kept in `wrong`, which the element shows.
+        """
+        self._places = {path: place for path, place in self._places.items() if place.element is not element}
+        for path, go in fields.items():
+            self._places[path] = FormPlace(element, partial(wrong.__setitem__, path), go)
+
     def has_place(self, path: Path) -> bool:
         """Whether a part of the document is edited somewhere on the page."""
         place = self._places.get(path)
@@ -222,7 +236,7 @@ class DraftEditor:
             self._tell()
         found = self.nearest(path)
         if found is not None:
-            focus(self.client, found[1].element)
+            (found[1].go or partial(focus, self.client, found[1].element))()
 
     async def move_path(self, old: Path, new: Path, change: Callable[[Data], Data], *, reads: bool = False) -> None:
         """Call a thing otherwise, and draw the form anew. Whoever types somewhere in it goes on typing there.

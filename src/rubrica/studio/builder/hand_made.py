@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 _ONE_WAY = "shown for the way of scoring that is chosen"
 _SLIDER = "a slider among those that keep their sum"
+_ROWS = "rows of a tree that can be moved, weighed and named anew"
 _PATTERN = {
     "regex": "or keywords: a pattern has one of them, tried on the sample as one types",
     "keywords": "or a regex: a pattern has one of them, tried on the sample as one types",
@@ -26,8 +27,10 @@ _RECIPE = {
 _AXIS = {
     **_RECIPE,
     "anchors": "rows, with a bar that shows what of the scale they cover",
-    "answers": "written in the document: a label may have no value",
-    "weight": _SLIDER,
+    "answers": "one of the usual ways, or labels of its own with their values",
+    "examples": "rows, with how many there are of each answer",
+    "weight": "a slider among those that keep their sum, or a number of its row",
+    "points": "a number of its row",
     "scorer": "what the rest of the form depends on",
     "looks": "only where a judge scores it",
     "offline": "only where a judge scores it",
@@ -68,8 +71,9 @@ HAND_MADE: Mapping[str, Mapping[str, str]] = {
         "clip": "only where the score is in points",
         "formula": "only where it is chosen",
     },
-    "Dimension": {**_AXIS, "parts": "folds that can be moved, weighed and named anew"},
-    "Part": {**_AXIS, "parts": "deeper trees are written in the document"},
+    "Dimension": {**_AXIS, "parts": _ROWS, "from": "one of the ways it is scored"},
+    "Part": {**_AXIS, "parts": _ROWS},
+    "FewShotExample": {"answer": "where it has answers", "score": "where it has none"},
     "Offline": _RECIPE,
     "Section": {
         "dimensions": "boxes to be ticked",

@@ -19,7 +19,7 @@ from rubrica.studio.builder.dimensions import (
 )
 from rubrica.studio.builder.document import Path, at, free_name, is_short, mapping_at, put
 from rubrica.studio.builder.form_schema import field_at, fields_at
-from rubrica.studio.builder.hand_made import HAND_MADE
+from rubrica.studio.builder.score_ways import WAYS, score_way, with_score_way
 
 from .dimension_forms import draw_weights
 from .editor import DraftEditor, keep_focus, typed_text
@@ -62,28 +62,26 @@ def draw_about(editor: DraftEditor) -> None:
     with ui.element("div").classes("row"):
         other_fields(editor, ("scale",))
         other_fields(editor, ("score",))
-    score_now = mapping_at(editor.document, ("score",))
-    way = "formula" if score_now.get("formula") is not None else "points" if score_now.get("points") else "weighted"
-    choices = {
-        "weighted": "the weighted mean of the dimensions",
-        "points": "the points earned of those possible",
-        "formula": "a formula",
-    }
+    way = score_way(editor.document)
 
     def turn(event: Any) -> None:
-        names = ", ".join(mapping_at(editor.document, ("dimensions",))) or "1"
-        score = {
-            key: value
-            for key, value in mapping_at(editor.document, ("score",)).items()
-            if key not in HAND_MADE["ScoreSpec"]
-        }
-        score |= {"formula": f"mean({names})"} if event.value == "formula" else {event.value: True}
-        editor.put(("score",), score, "about", "dimensions")
+        document, told = with_score_way(editor.document, event.value)
+        editor.score_news = told
+        editor.change(document, "about", "dimensions", "profiles")
 
-    choice = ui.select(choices, label="The score is", value=way, on_change=turn)
+    choice = ui.select(dict(WAYS), label="The score is", value=way, on_change=turn)
     keep_focus(choice.props("outlined dense options-dense").classes("medium"), ("score", "way"))
+    if editor.score_news:
+        with ui.element("div").classes("banner").props('role="status"'):
+            ui.label(" ".join(editor.score_news)).classes("grow")
+            ui.button("Undo", on_click=editor.undo).props("flat dense no-caps")
+        editor.score_news = []
     if way == "points":
         switch_field(editor, ("score", "clip"))
+        ui.label(
+            "The score is the points earned over the sum of the positive ones. A response that loses more than it "
+            "earns gets 0; switched off, it gets less than 0, which suits rewards."
+        ).classes("quiet")
     if way == "formula":
         FormulaField(editor, ("score", "formula"), "score")
 

@@ -14,6 +14,7 @@ from rubrica.errors import MissingError, RubricaError
 from rubrica.packs.library import bundled_rubrics
 from rubrica.studio.builder.checking import DraftSample
 from rubrica.studio.builder.starters import STARTERS, starter
+from rubrica.studio.criterion_lines import criterion_lines
 from rubrica.studio.frame import frame, page
 from rubrica.studio.parts import chip, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
@@ -144,9 +145,12 @@ def _sample_of(entry: RubricEntry) -> DraftSample:
         return SAMPLE
     case = dict(entry.version.examples[0])
     texts = [case.pop(key, "") for key in ("prompt", "response")]
+    criteria = criterion_lines(case.get("criteria"))
+    if criteria is not None:
+        del case["criteria"]
     more = {key: value for key, value in case.items() if key not in ("id", "expect")}
     prompt, response = (text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts)
-    return DraftSample(prompt, response, to_text(more) if more else "")
+    return DraftSample(prompt, response, to_text(more) if more else "", criteria or "")
 
 
 def _storage(visitor: Visitor, entry: RubricEntry | None) -> str:

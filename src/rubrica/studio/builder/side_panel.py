@@ -16,6 +16,8 @@ from rubrica.report.charts import bar
 from rubrica.report.figures import STATUS_WORDS, figure
 from rubrica.report.titles import dimension_titles
 from rubrica.studio.browser_memory import sample_memory
+from rubrica.studio.builder.score_ways import filled_from_cases
+from rubrica.studio.criterion_lines import EXAMPLE
 from rubrica.studio.parts import drawing, verdict
 
 from .checking import DraftSample
@@ -48,16 +50,17 @@ def draw_problems(editor: DraftEditor, go: Go) -> None:
             _list(problems, go)
             if warnings:
                 ui.label("It could be worded better:").classes("quiet")
-                _list(warnings, go)
+                _list(warnings, go, advice=True)
 
     editor.live(holder, follow)
     with holder:
         ui.label("Looking at it …").classes("quiet")
 
 
-def _list(problems: Sequence[Problem], go: Go) -> None:
+def _list(problems: Sequence[Problem], go: Go, *, advice: bool = False) -> None:
     for problem in problems[:MOST_SHOWN]:
-        with ui.element("button").classes("problem").props('type="button"').on("click", partial(go, problem)):
+        kind = "problem is-advice" if advice else "problem"
+        with ui.element("button").classes(kind).props('type="button"').on("click", partial(go, problem)):
             where = problem.where or "document"
             ui.label(where if problem.line is None else f"{where} · line {problem.line}").classes("mono quiet")
             ui.label(f"{problem.message} ({problem.fix})" if problem.fix else problem.message)
@@ -142,8 +145,20 @@ class SamplePanel:
                     area.props["placeholder"] = "question_type: FACTUAL"
                     area.props["input-class"] = "mono"
                 self._areas[key] = area
+            criteria = ui.textarea("Criteria of the case", value=self.first.criteria)
+            criteria.on_value_change(partial(self._changed, "criteria"))
+            criteria.props("outlined dense autogrow").props["placeholder"] = EXAMPLE
+            self._areas["criteria"] = criteria
+            self.editor.live(
+                criteria, lambda: criteria.set_visibility(filled_from_cases(self.editor.document) is not None)
+            )
+            criteria.set_visibility(filled_from_cases(self.editor.document) is not None)
             wrong = ui.label("").classes("wrong")
             self.editor.live(wrong, lambda: wrong.set_text(self.editor.examination.sample_fault))
+
+    def _show_criteria(self) -> None:
+        """A case has criteria of its own where the draft lets it."""
+        self._areas["criteria"].set_visibility(filled_from_cases(self.editor.document) is not None)
 
     async def restore(self) -> None:
         """Bring back what was typed before, for a page that is connected."""

@@ -26,6 +26,9 @@ STARTERS: Mapping[str, Starter] = {
     starter.name: starter
     for starter in (
         Starter("nothing", "From nothing", "A scale, a pass mark and two verdicts. The dimensions are yours."),
+        Starter(
+            "criteria", "A list of criteria", "What a good answer does, each line with points, and what it must not do."
+        ),
         Starter("judged", "A judged answer", "Two dimensions with anchors that a judge scores, and a ceiling."),
         Starter("counted", "Counted by code", "Words that earn or cost points and a formula. Needs no model."),
         Starter("points", "Points of a game", "The short form: one list of rules whose points add up."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,11 +10,11 @@ from markupsafe import Markup
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula import Formula, parse
 from rubrica.model.decisions import Gate, Profile, Verdict
-from rubrica.model.dimensions import Axis, Dimension, Recipe
+from rubrica.model.dimensions import Axis, Dimension, Part, Recipe
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.packs.validity import agreement_of, cards_of
-from rubrica.report.figures import count_of, figure, headline, percent
+from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import SIGNS, Role, role_of
 from rubrica.report.titles import title_of
 from rubrica.report.wording import TRUST, condition, recipe_phrases, reliability_phrases, setting_value
@@ -60,9 +60,7 @@ def _dimension(name: str, dimension: Dimension, scale: Scale) -> Markup:
     inner = _axis(dimension, scale)
     if dimension.applies is not None:
         inner = Markup('<p class="quiet">Only if <code>{}</code>.</p>').format(dimension.applies) + inner
-    for part, spec in dimension.parts.items():
-        head = _head(title_of(part, spec), spec, "of it")
-        inner += Markup('<div class="axis-part">{}{}{}</div>').format(head, _asks(spec), _axis(spec, scale))
+    inner += _parts(dimension.parts, scale)
     stand_in = " (rules stand in without a model)" if dimension.offline is not None else ""
     by = Markup('<p class="quiet">Scored {} by {}{}. In formulas: <code>{}</code></p>').format(
         str(scale), SCORED_BY[dimension.kind], stand_in, name
@@ -72,7 +70,27 @@ def _dimension(name: str, dimension: Dimension, scale: Scale) -> Markup:
     )
 
 
+def _parts(parts: Mapping[str, Part], scale: Scale) -> Markup:
+    """Parts, each with its own parts inside a fold."""
+    drawn = Markup("")
+    for name, part in parts.items():
+        inner = _asks(part) + _axis(part, scale)
+        if part.parts:
+            inner += Markup("<details><summary>{}</summary>{}</details>").format(
+                count_of(_leaf_count(part), "criterion", "criteria"), _parts(part.parts, scale)
+            )
+        drawn += Markup('<div class="axis-part">{}{}</div>').format(_head(title_of(name, part), part, "of it"), inner)
+    return drawn
+
+
+def _leaf_count(axis: Axis) -> int:
+    return sum(map(_leaf_count, axis.parts.values())) or 1
+
+
 def _head(title: str, axis: Axis, of: str) -> Markup:
+    if axis.points is not None:
+        worth = f"{signed(axis.points)} {'point' if abs(axis.points) == 1 else 'points'}"
+        return Markup("<header><h3>{}</h3><b>{}</b></header>").format(title, worth)
     if axis.weight is None:
         return Markup("<header><h3>{}</h3></header>").format(title)
     return Markup(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -16,6 +16,7 @@ from rubrica.jsontext import decode_json
 from rubrica.model.context import Context
 from rubrica.model.rubric import Rubric
 from rubrica.scorers.rule_table import type_of
+from rubrica.studio.criterion_lines import criterion_lines, read_criterion_lines
 
 Role = Literal["user", "assistant", "system", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -41,20 +42,22 @@ class FormMetric:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Everything a person may fill in. `rest` is what has no field of its own, as JSON."""
+    """Everything a person may fill in. `criteria` are lines, `rest` is what has no field of its own, as JSON."""
 
     prompt: str = ""
     response: str = ""
     turns: tuple[FormTurn, ...] = ()
     metrics: tuple[FormMetric, ...] = ()
     rest: str = ""
+    criteria: str = ""
+    reference: str = ""
 
 
 def kept_form(data: Any) -> Form | None:
     """A form that a browser kept; None where it makes no sense, or says nothing.
 
-    >>> kept_form({"response": "So.", "more": "x: 1"})
-    Form(prompt='', response='So.', turns=(), metrics=(), rest='')
+    >>> kept_form({"response": "So.", "more": "x: 1"}) == Form(response="So.")
+    True
     >>> kept_form({"response": 7}) is None, kept_form({}) is None
     (True, True)
     """
@@ -68,8 +71,9 @@ def kept_form(data: Any) -> Form | None:
 def form_of(example: Mapping[str, Any]) -> Form:
     """A form filled in with one of a rubric's examples.
 
-    >>> form_of({"id": "x", "prompt": "Why?", "response": "So.", "metadata": {"response_time": 8}, "expect": "pass"})
-    Form(prompt='Why?', response='So.', turns=(), metrics=(FormMetric(name='response_time', value='8'),), rest='')
+    >>> found = form_of({"id": "x", "response": "So.", "metadata": {"response_time": 8}, "criteria": ["Is short."]})
+    >>> found.metrics, found.criteria
+    ((FormMetric(name='response_time', value='8'),), '+1 Is short.')
     """
     left = {key: value for key, value in example.items() if key not in OWN_KEYS}
     context = Context.of(left)
@@ -83,6 +87,10 @@ def form_of(example: Mapping[str, Any]) -> Form:
         turns = tuple(turn for one in left.pop("round_history") for turn in _of_round(one) if turn.text)
     left.pop("prompt", None)
     left.pop("response", None)
+    reference = left.pop("reference") if isinstance(left.get("reference"), str) else ""
+    criteria = criterion_lines(left.get("criteria"))
+    if criteria is not None:
+        del left["criteria"]
     metrics: dict[str, str] = {}
     others = [key for key in left if key not in Context.model_fields]
     groups = [("metadata", left.get("metadata")), ("", {key: left[key] for key in others})]
@@ -94,14 +102,14 @@ def form_of(example: Mapping[str, Any]) -> Form:
                 left.pop(key, None)
     rest = json.dumps(left, ensure_ascii=False, indent=2) if left else ""
     rows = tuple(FormMetric(name, value) for name, value in metrics.items())
-    return Form(context.prompt, context.response, turns, rows, rest)
+    return Form(context.prompt, context.response, turns, rows, rest, criteria or "", reference)
 
 
 def with_names(form: Form, names: Sequence[str]) -> Form:
     """The form with a row for every name that a rubric reads, so that nobody has to know them by heart."""
     there = {metric.name for metric in form.metrics}
     more = tuple(FormMetric(name) for name in names if name not in there)
-    return Form(form.prompt, form.response, form.turns, form.metrics + more, form.rest)
+    return replace(form, metrics=form.metrics + more)
 
 
 def context_of(form: Form, *, rounds: bool = False) -> Context:
@@ -112,6 +120,10 @@ def context_of(form: Form, *, rounds: bool = False) -> Context:
     """
     data = _rest(form.rest)
     data |= {"prompt": form.prompt, "response": form.response}
+    if form.reference.strip():
+        data["reference"] = form.reference
+    if criteria := read_criterion_lines(form.criteria):
+        data["criteria"] = [criterion.plain for criterion in criteria]
     turns = [turn for turn in form.turns if turn.text.strip()]
     if turns and rounds and "round_history" not in data:
         data["round_history"] = _rounds(turns)

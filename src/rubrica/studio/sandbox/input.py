@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
 
 from rubrica.engine.plan import Plan
+from rubrica.studio.criterion_lines import EXAMPLE, points_told, read_criterion_lines
 from rubrica.studio.parts import notifying_errors
 from rubrica.studio.sandbox.form import ROLES, Form, FormMetric, FormTurn, Role, form_of, names_read, with_names
 
@@ -30,6 +32,7 @@ class SandboxInput:
         self._choices: Mapping[str, Sequence[str]] = {}
         self._names: tuple[str, ...] = ()
         self._examples: Sequence[Mapping[str, Any]] = ()
+        self._reads_criteria = False
         self._draw()
 
     @property
@@ -41,12 +44,16 @@ class SandboxInput:
             tuple(FormTurn(_role(role.value), text.value or "") for role, text in self._turns),
             tuple(FormMetric(name.value or "", value.value or "") for name, value in self._metrics),
             self.rest.value or "",
+            (self.criteria.value or "") if self._reads_criteria else "",
+            self.reference.value or "",
         )
 
     def offer(self, plan: Plan, examples: Sequence[Mapping[str, Any]]) -> None:
         """Offer the examples of a rubric, and a field for every name that it reads; what is filled in stays."""
         self._examples = examples
         self._names = names_read(plan)
+        self._reads_criteria = plan.rubric.criteria_scale is not None
+        self.listed.set_visibility(self._reads_criteria)
         profiles, notes = plan.rubric.profiles, plan.rubric.notes
         self._choices = {chosen.by: list(chosen.named) for chosen in (profiles, notes) if chosen is not None}
         labels = {index: str(case.get("id") or f"Example {index + 1}") for index, case in enumerate(examples)}
@@ -56,7 +63,7 @@ class SandboxInput:
         self._filling = False
         form = self.form
         kept = tuple(metric for metric in form.metrics if metric.value.strip())
-        self.fill(Form(form.prompt, form.response, form.turns, kept, form.rest))
+        self.fill(replace(form, metrics=kept))
 
     def choose(self, index: int) -> None:
         """Fill in one of the examples."""
@@ -73,6 +80,9 @@ class SandboxInput:
         self.prompt.set_value(form.prompt)
         self.response.set_value(form.response)
         self.rest.set_value(form.rest)
+        self.criteria.set_value(form.criteria)
+        self.reference.set_value(form.reference)
+        self._count()
         self._turns, self._metrics = [], []
         self.turns.clear()
         self.metrics.clear()
@@ -86,6 +96,8 @@ class SandboxInput:
             self.numbers.set_value(True)
         if form.rest:
             self.other.set_value(True)
+        if form.reference:
+            self.compared.set_value(True)
         self._filling = False
 
     def _draw(self) -> None:
@@ -93,6 +105,16 @@ class SandboxInput:
         self.example.props("outlined dense options-dense clearable").classes("full")
         self.prompt = self._area("Prompt", 3)
         self.response = self._area("Response", 8)
+        with ui.element("div").classes("rows") as self.listed:
+            self.criteria = self._area("Criteria of this case, one on each line", 3)
+            self.criteria.props["placeholder"] = EXAMPLE
+            self.counted = ui.label().classes("quiet").props('role="status"')
+            self.criteria.on_value_change(self._count)
+        with ui.expansion("Reference").props("dense switch-toggle-side").classes("input-fold") as self.compared:
+            ui.label("An answer that is known to be good. The judge holds the response against what it says.").classes(
+                "quiet"
+            )
+            self.reference = self._area("Reference answer", 3)
         with (
             ui.expansion("What was said before").props("dense switch-toggle-side").classes("input-fold") as self.history
         ):
@@ -112,6 +134,9 @@ class SandboxInput:
             f"outlined autogrow debounce={DEBOUNCE} maxlength={LONGEST_TEXT} input-style=min-height:{rows * 1.5}em"
         )
         return area.classes("full")
+
+    def _count(self) -> None:
+        self.counted.set_text(points_told(line.points for line in read_criterion_lines(self.criteria.value or "")))
 
     # Whether a change is ours is known while it is made: a coroutine would ask too late.
 
