@@ -11,7 +11,7 @@ from .boards import board_pages_at_scale
 from .bulk import bulk_path
 from .catalogue import lists_and_trending
 from .cluster import on_a_cluster
-from .criteria import criteria_swapped
+from .criteria import criteria_judged, criteria_swapped
 from .driver_memory import driver_memory
 from .floor import Ratio
 from .gateway import flat_gateway_memory, held_streams, pass_through, two_workers
@@ -29,7 +29,7 @@ from .service import executions_a_second
 from .streaming import flat_memory, start_up
 
 RULES = (explained_evaluations, formulas, criteria_swapped, rewards_a_second, flat_memory, start_up)
-JUDGES = (calls_a_second, share_of_the_ideal, calls_saved, pooled_accuracy, replies_read, people_told)
+JUDGES = (calls_a_second, share_of_the_ideal, criteria_judged, calls_saved, pooled_accuracy, replies_read, people_told)
 RUNS = (bulk_path, run_overhead, resuming, on_every_core, start_and_end, driver_memory, on_a_cluster, checked)
 SERVICE = (executions_a_second, lists_and_trending, board_pages_at_scale)
 GATEWAY = (classified, routing, pass_through, two_workers, flat_gateway_memory, held_streams)

@@ -146,7 +146,7 @@ async def _judged(url: str, rubric: Rubric, contexts: Iterable[Context]) -> floa
             assert all(isinstance(score, Score) for score in scores.values()), scores
 
         # A context makes a call per axis, and ends with its slowest: twice as many keep all calls under way busy.
-        return await _timed(one, contexts, 2 * CONCURRENCY // len(axes))
+        return await timed(one, contexts, 2 * CONCURRENCY // len(axes))
 
 
 async def _posted(url: str, bodies: Iterable[bytes], headers: Mapping[str, str]) -> float:
@@ -159,10 +159,10 @@ async def _posted(url: str, bodies: Iterable[bytes], headers: Mapping[str, str])
             async with session.post(f"{url}/chat/completions", data=body) as response:
                 await response.read()
 
-        return await _timed(one, bodies, CONCURRENCY)
+        return await timed(one, bodies, CONCURRENCY)
 
 
-async def _timed(one: Callable[[T], Awaitable[None]], items: Iterable[T], workers: int) -> float:
+async def timed(one: Callable[[T], Awaitable[None]], items: Iterable[T], workers: int) -> float:
     """Wall seconds for all items, so many at once."""
     waiting = iter(items)
 

@@ -19,9 +19,10 @@ REPLY = {"reason": "The facts are right, and one claim has no source.", "score":
 _LENGTH = b"content-length:"
 
 
-def completion(prompt_tokens: int = 700) -> bytes:
-    """A chat completion as OpenAI's protocol has it, with a judge's reply in it."""
-    message = {"role": "assistant", "content": json.dumps(REPLY), "refusal": None}
+def completion(prompt_tokens: int = 700, answer: str = "") -> bytes:
+    """A chat completion as OpenAI's protocol has it, with a reply of a judge in it; `answer` is its label."""
+    reply = {**REPLY, "answer": answer} if answer else REPLY
+    message = {"role": "assistant", "content": json.dumps(reply), "refusal": None}
     body = {
         "id": "chatcmpl-canned",
         "object": "chat.completion",
@@ -33,8 +34,8 @@ def completion(prompt_tokens: int = 700) -> bytes:
     return json.dumps(body).encode()
 
 
-def _response(prompt_tokens: int) -> bytes:
-    body = completion(prompt_tokens)
+def _response(prompt_tokens: int, answer: str) -> bytes:
+    body = completion(prompt_tokens, answer)
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -68,17 +69,17 @@ class Canned(asyncio.Protocol):
             self._transport.write(next(self._responses))
 
 
-async def serve(latency: float) -> None:
-    responses = cycle([_response(tokens) for tokens in range(600, 1_600)])  # no two calls in a row cost the same
+async def serve(latency: float, answer: str) -> None:
+    responses = cycle([_response(tokens, answer) for tokens in range(600, 1_600)])  # no two cost alike
     server = await asyncio.get_running_loop().create_server(lambda: Canned(responses, latency), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 @contextmanager
-def provider(latency: float = 0.0) -> Iterator[str]:
+def provider(latency: float = 0.0, answer: str = "") -> Iterator[str]:
     """The base URL of a provider that runs for as long as it is used. `latency` is in seconds."""
-    command = [sys.executable, "-m", "benchmarks.provider", str(latency)]
+    command = [sys.executable, "-m", "benchmarks.provider", str(latency), answer]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -91,4 +92,4 @@ if __name__ == "__main__":
     # epoll counts in milliseconds and would wake up to one late; select counts in microseconds
     loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.run(serve(float(sys.argv[1])))
+        runner.run(serve(float(sys.argv[1]), sys.argv[2]))

@@ -67,6 +67,7 @@ SHOTS = (
     Shot("versions", "/rubrics/{own}/versions"),
     Shot("build-new", "/build/new"),
     Shot("build", "/build/{own}"),
+    Shot("build-criteria", "/build/new?begin=criteria"),
     Shot("sandbox", "/sandbox?rubric=answer-quality"),
     Shot("runs", "/runs"),
     Shot("run", "/runs/questions-monday"),
