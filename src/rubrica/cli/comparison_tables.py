@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, percent, signed
-from rubrica.runs.compare.annotations import change_told
+from rubrica.runs.compare.annotations import change_text
 from rubrica.runs.compare.comparison import MOST_POSITIONS, Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
 from rubrica.runs.summary.grading import name_of
@@ -146,4 +146,4 @@ def _value(line: MeasureComparison, value: float) -> str:
 
 
 def _bare(line: MeasureComparison, value: float) -> str:
-    return change_told(line, value).removesuffix(" points")
+    return change_text(line, value).removesuffix(" points")

@@ -30,7 +30,7 @@ from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .rater_pair_tables import LEGEND, labels_lines, scores_table
-from .review_examples import told_examples, write_examples
+from .review_examples import examples_report, write_examples
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
 
@@ -286,7 +286,7 @@ def import_scores(
         echo_json(_plain(found, measured, verdicts, commands) | told)
     else:
         out().print(_page(found, measured, verdicts))
-        for line in (*_next(output, written, commands, kept), *(told_examples(examples, shown) if examples else ())):
+        for line in (*_next(output, written, commands, kept), *(examples_report(examples, shown) if examples else ())):
             out().print(Text(safe(line)), soft_wrap=True)
     if found.bad:
         raise typer.Exit(1)

@@ -38,7 +38,7 @@ class FileLayout:
             missing = [part for part in self.parts(column, columns) if not _is_there(part, columns)]
             if missing:
                 raise InputError(
-                    f"--map {name}={column}: there is no column {missing[0]!r}; there are {told_columns(columns)}"
+                    f"--map {name}={column}: there is no column {missing[0]!r}; there are {column_words(columns)}"
                 )
 
     def parts(self, column: str, columns: Iterable[str]) -> list[str]:
@@ -74,7 +74,7 @@ class UnmappedError(InputError):
     """A file has no column for what is judged; `columns` are those it has."""
 
     def __init__(self, file: str, columns: Sequence[str]) -> None:
-        said = f"{file} has no column `response` or `messages`; it has {told_columns(columns)}"
+        said = f"{file} has no column `response` or `messages`; it has {column_words(columns)}"
         super().__init__(f"{said} (rename one, or say which it is: --map response=COLUMN)")
         self.said, self.columns = said, tuple(columns)
 
@@ -106,7 +106,7 @@ def value_at(data: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def told_columns(columns: Sequence[str]) -> str:
+def column_words(columns: Sequence[str]) -> str:
     return ", ".join(columns[:MOST_NAMED]) + (", …" if len(columns) > MOST_NAMED else "") or "no columns"
 
 

@@ -16,7 +16,7 @@ from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
 from rubrica.report.figures import count_of, dollars, duration, price
-from rubrica.report.plots import share_told
+from rubrica.report.plots import share_text
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS
 from rubrica.runs.files.append_only import finished_lines
@@ -107,7 +107,7 @@ def _facts(run: StoredRun, found: RunPageData) -> Iterator[tuple[str, str]]:
     if found.durations.count:
         yield "Time in judging", duration(found.milliseconds)
     if found.offline:
-        yield "Offline stand-in", share_told(found.offline, found.total)
+        yield "Offline stand-in", share_text(found.offline, found.total)
 
 
 def _moment(text: str) -> str:

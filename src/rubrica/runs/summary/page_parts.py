@@ -20,7 +20,7 @@ from rubrica.report.plots import (
     histogram,
     linear,
     points,
-    share_told,
+    share_text,
 )
 from rubrica.report.roles import ROLES, Role
 from rubrica.report.run_figures import Distribution, correlations
@@ -184,7 +184,7 @@ def _figure_row(title: str, kind: str, own: Distribution) -> FigureRow:
 
 def _most(counts: Mapping[str, int], total: int) -> tuple[tuple[str, str], ...]:
     rising = sorted(counts.items(), key=lambda found: (-found[1], found[0]))
-    return tuple((name, share_told(min(count, total), total)) for name, count in rising[:MOST_LISTED])
+    return tuple((name, share_text(min(count, total), total)) for name, count in rising[:MOST_LISTED])
 
 
 def _scale(name: str, own: Distribution, rubric: Rubric | None) -> PlotAxis:

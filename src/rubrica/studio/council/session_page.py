@@ -12,7 +12,7 @@ from nicegui import ui
 
 from rubrica.council.events import Event
 from rubrica.council.stored_result import result_of
-from rubrica.council.transcript import SessionTranscript, scores_told
+from rubrica.council.transcript import SessionTranscript, scores_text
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
 from rubrica.store.council_sessions import SessionLine, StoredEvent, StoredSession
@@ -181,7 +181,7 @@ class SessionView:
             with card("Reviews that had arrived", count_of(len(reviews), "review")):
                 for review in reviews:
                     ui.label(f"{review['reviewer']} on {review['model']}").classes("label")
-                    ui.label(f"{scores_told(review)}. {review['notes']}").classes("told").props('dir="auto"')
+                    ui.label(f"{scores_text(review)}. {review['notes']}").classes("told").props('dir="auto"')
 
     async def _stop(self) -> None:
         with notifying_errors():
