@@ -25,7 +25,7 @@ from rubrica.runs.files.case_source import STDIN, lines_of
 from rubrica.scoring.rater_pairs import ScoreAgreement, score_agreement
 
 from .broken_lines import BrokenLines
-from .drift import tell_drift
+from .drift import print_drift
 from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
@@ -88,7 +88,7 @@ def agreement(
     if against is not None:
         if level:
             raise typer.BadParameter("--against compares two files as they are; leave --level out")
-        tell_drift(stored, against, complaints, rubric_of(rubric) if rubric is not None else None, as_json=as_json)
+        print_drift(stored, against, complaints, rubric_of(rubric) if rubric is not None else None, as_json=as_json)
         return
     poll = VoteCounts()
     with lines_of(evaluations_file(stored)) as lines:

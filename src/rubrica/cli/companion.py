@@ -45,15 +45,15 @@ from .companion_options import (
     Temperature,
     TrialOptions,
 )
-from .companion_tables import conclude, show, show_comparison, tell_missing
+from .companion_tables import conclude, print_missing, show, show_comparison
 from .companion_work import (
     candidates_of,
     distinct_names,
     finished_trials,
     is_page,
+    print_estimate,
     refuse_both,
     systems_of,
-    tell_estimate,
     trial_folder,
 )
 from .finished_runs import PROJECT_FILE, BaselinesFile, add_finished_run
@@ -135,7 +135,7 @@ def evaluate(
     terms, judging = how.terms(system.name, system.text, model), how.judging(jobs, cached=not no_cache)
     request = TrialRequest(terms, folder, judging, not no_resume, retry_errors, max_failures)
     if dry_run:
-        tell_estimate([request])
+        print_estimate([request])
         return
     [trial] = finished_trials([request], budget)
     if save is not None:
@@ -204,11 +204,11 @@ def compare(
         for system, name, place in candidates_of(systems, model, folder)
     ]
     if dry_run:
-        tell_estimate(requests)
+        print_estimate(requests)
         return
     trials = finished_trials(requests, budget)
     for trial in trials:
-        if not trial.rows() and tell_missing(trial):
+        if not trial.rows() and print_missing(trial):
             raise RubricaError(f"{trial.prompt} with {trial.model}: no reply has a score, so nothing can be compared")
     found = compare_trials(trials)
     place = page or str(folder / COMPARISON_PAGE)
@@ -261,6 +261,6 @@ def _look_at(page: str, *runs: Path) -> None:
 
 def _exit_where_missing(trials: Sequence[Trial]) -> None:
     """A decision that replies or scores are missing for is none yet, but for one that nothing could change."""
-    owing = [trial for trial in trials if tell_missing(trial)]
+    owing = [trial for trial in trials if print_missing(trial)]
     if any(trial.decision.label != "revise" for trial in owing):
         raise typer.Exit(1)

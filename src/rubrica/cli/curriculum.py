@@ -27,7 +27,7 @@ from rubrica.runs.execute import estimate_run
 from rubrica.runs.request import EVERY_CASE, CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.selection import Selection, filter_of, sample_of
 
-from .curriculum_messages import tell_estimate, tell_grades
+from .curriculum_messages import print_estimate, print_grades
 from .curriculum_options import (
     DEFAULT_BASELINE,
     BaselineOutput,
@@ -185,7 +185,7 @@ def run(
     if dry_run:
         with RunScreen(output) as screen:
             estimate = estimate_curriculum(request, screen)
-        tell_estimate(estimate.judging, estimate.writing)
+        print_estimate(estimate.judging, estimate.writing)
         return
     _execute(request, "skill", output, baseline)
 
@@ -245,7 +245,7 @@ def evaluate(
         if dry_run:
             with RunScreen(request.folder) as screen:
                 estimate = estimate_run(request, screen)
-            tell_estimate(estimate)
+            print_estimate(estimate)
             return
         _execute(request, "record", output, baseline)
 
@@ -280,7 +280,7 @@ def _execute(request: RunRequest, noun: str, output: str | None, baseline: Path)
     with RunScreen(output or request.folder) as screen:
         outcome = execute_curriculum(request, screen)
     end_if_stopped(outcome.run)
-    tell_grades(outcome, noun, request.folder, output)
+    print_grades(outcome, noun, request.folder, output)
     if outcome.failed:
         raise typer.Exit(1)
     if output is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:

@@ -184,14 +184,14 @@ def create(
     with _asking(server) as there:
         made = there.post("/api/games", wanted.game()).read(GameAnswer)
         try:
-            _furnish(there, made.id, wanted)
+            _set_up_game(there, made.id, wanted)
         except RubricaError:
             note(f"{wanted.name} is there as a draft, and not everything belongs to it yet: {made.id}")
             raise
     out().print(safe(f"{wanted.name} is made, and {wanted.status}: {made.id}"), markup=False)
 
 
-def _furnish(there: _Games, game_id: str, wanted: GameFile) -> None:
+def _set_up_game(there: _Games, game_id: str, wanted: GameFile) -> None:
     path = f"/api/games/{game_id}"
     if wanted.rubrics:
         there.post(f"{path}/evaluations", {"evaluations": [entry.plain() for entry in wanted.rubrics]})
