@@ -19,7 +19,7 @@ from rubrica.llm.estimate import CostEstimate
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import load_settings
-from rubrica.runs.events import RunNote, RunOutcome, Tell, unheard
+from rubrica.runs.events import RunNote, RunOutcome, Tell, ignore_event
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.request import NO_JUDGES, CaseChoice, JudgeSettings, RunRequest
 
@@ -77,7 +77,7 @@ class TrialOutcome:
     trial: Trial | None = None  # where it is finished
 
 
-def execute_trial(request: TrialRequest, tell: Tell = unheard, stop: Event | None = None) -> TrialOutcome:
+def execute_trial(request: TrialRequest, tell: Tell = ignore_event, stop: Event | None = None) -> TrialOutcome:
     """Hold the conversations that are missing, judge what is not judged, and decide about the prompt."""
     material = request.conversations()
     outcome = execute_run(request.run(material), tell, stop)
@@ -85,7 +85,7 @@ def execute_trial(request: TrialRequest, tell: Tell = unheard, stop: Event | Non
 
 
 def execute_trials(
-    requests: Sequence[TrialRequest], tell: Tell = unheard, budget: float | None = None, stop: Event | None = None
+    requests: Sequence[TrialRequest], tell: Tell = ignore_event, budget: float | None = None, stop: Event | None = None
 ) -> list[TrialOutcome]:
     """Several trials, one after the other, until one is not finished. The budget is for all of them."""
     outcomes: list[TrialOutcome] = []
@@ -108,7 +108,7 @@ def execute_trials(
     return outcomes
 
 
-def estimate_trial(request: TrialRequest, tell: Tell = unheard) -> list[CostEstimate]:
+def estimate_trial(request: TrialRequest, tell: Tell = ignore_event) -> list[CostEstimate]:
     """What a trial would still ask of candidate and judge: nobody is asked, nothing is written."""
     material = request.conversations()
     found = [material.rehearse(request.folder)]

@@ -10,7 +10,7 @@ import msgspec
 from rubrica.errors import RubricaError
 from rubrica.llm.estimate import CostEstimate, UsageEstimator
 from rubrica.llm.price import estimate_tokens
-from rubrica.runs.events import RunEstimate, Tell, unheard
+from rubrica.runs.events import RunEstimate, Tell, ignore_event
 from rubrica.runs.execute import estimate_run
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.runs.request import RunRequest
@@ -32,7 +32,7 @@ class CurriculumEstimate:
     judging: RunEstimate | None
 
 
-def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> CurriculumEstimate:
+def estimate_curriculum(request: RunRequest, tell: Tell = ignore_event) -> CurriculumEstimate:
     """What executing a run that writes would ask. Judging is counted with a question of the usual length in place of
     each that is not written yet."""
     material = request.cases.material

@@ -14,7 +14,7 @@ from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import load_settings
-from rubrica.runs.events import RunOutcome, Tell, unheard
+from rubrica.runs.events import RunOutcome, Tell, ignore_event
 from rubrica.runs.execute import execute_run
 from rubrica.runs.request import RunRequest
 
@@ -41,7 +41,7 @@ class CurriculumOutcome:
 
 
 def execute_curriculum(
-    request: RunRequest, tell: Tell = unheard, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+    request: RunRequest, tell: Tell = ignore_event, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
 ) -> CurriculumOutcome:
     """Execute a run whose material are questions, and tell what its grades came to.
 

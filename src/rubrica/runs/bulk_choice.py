@@ -34,14 +34,14 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
         return False
     try:
         with requires("tables", "--bulk"):
-            from .bulk.run import LARGE, serves  # here, since polars takes half a second to load
+            from .bulk.run import LARGE, supports  # here, since polars takes half a second to load
     except MissingExtraError:
         if asked:
             raise
         return False
     everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
     everything = everything and cases.layout == AS_IT_IS and all(map(_is_plain, cases.files))
-    possible = plan is not None and everything and serves(plan, cases.files)
+    possible = plan is not None and everything and supports(plan, cases.files)
     if asked and not possible:
         raise RubricaError(
             "--bulk takes JSONL or Parquet files and --rubric, without --judge, --context, --map, --filter, --sample "

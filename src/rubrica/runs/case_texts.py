@@ -61,7 +61,7 @@ class CaseTexts:
             return dict(self._read(wanted))
         return {}
 
-    def holding(self, text: str) -> set[CaseKey]:
+    def cases_containing(self, text: str) -> set[CaseKey]:
         """The cases whose prompt or response holds a text, whatever its letters' case."""
         sought = text.casefold()
         with suppress(RubricaError, OSError):

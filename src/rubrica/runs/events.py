@@ -62,7 +62,7 @@ RunEvent = RunOpened | RunAdvanced | BulkProgress | LineBroken | IdRepeated | Ru
 Tell = Callable[[RunEvent], None]
 
 
-def unheard(_event: RunEvent) -> None:
+def ignore_event(_event: RunEvent) -> None:
     """For whoever wants the outcome only."""
 
 

@@ -35,7 +35,7 @@ from .events import (
     RunOpened,
     RunOutcome,
     Tell,
-    unheard,
+    ignore_event,
 )
 from .files.case_source import CaseSource, cases_of
 from .files.folder import RunOpening, open_run_folder
@@ -62,7 +62,7 @@ def utc_now() -> datetime:
 
 
 def execute_run(
-    request: RunRequest, tell: Tell = unheard, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+    request: RunRequest, tell: Tell = ignore_event, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
 ) -> RunOutcome:
     """Judge what is still to be judged, and make of the folder what a finished run has.
 
@@ -100,7 +100,7 @@ def execute_run(
         return replace(outcome, tally=tally)
 
 
-def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
+def estimate_run(request: RunRequest, tell: Tell = ignore_event) -> RunEstimate:
     """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
     cases, tally = request.cases.found(), RunTally()
     with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
@@ -176,7 +176,7 @@ class _Execution:
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             if jury is not None:
-                results = self.preparation.gathered(results, is_new=kept.done.is_empty)
+                results = self.preparation.with_preparation(results, is_new=kept.done.is_empty)
             meter = ProgressMeter(file, kept, tally, expected, jury)
             return draw_results(results, meter.read, self.tell, self.stop)
 

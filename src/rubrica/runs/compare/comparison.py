@@ -212,7 +212,7 @@ def _corrected(lines: Sequence[MeasureComparison], terms: ComparisonTerms) -> li
         family = [line for line in lines if (line.measure.kind in ("score", "passed")) == whole]
         ps = [line.test.p for line in family]
         for line, p, share in zip(family, holm(ps), holm_shares(ps), strict=True):
-            done.append(replace(line, p=p).concluded(terms, share))
+            done.append(replace(line, p=p).with_verdict(terms, share))
     return done
 
 

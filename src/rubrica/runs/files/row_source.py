@@ -220,7 +220,7 @@ def is_plain(source: str) -> bool:
     return encoding_of(path).is_utf8 and read_document(source) is None
 
 
-def tells_lines(head: bytes, ending: str) -> bool:
+def is_line_file(head: bytes, ending: str) -> bool:
     """Whether the beginning of a file tells that all of it is lines in UTF-8, and where its columns are named."""
     first, _, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
     if not rest.strip() or not decode_text(head[: head.rfind(b"\n") + 1])[1].is_utf8:

@@ -19,7 +19,7 @@ from rubrica.runs.objects.ranged_file import RANGE_BYTES, RangedFile, RangedStre
 from .case_source import STDIN, CaseSource, FileCases, StreamedFile, cases_of, count_cases
 from .layout import AS_IT_IS, FileLayout
 from .ranged_table import RangedTable
-from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, tells_lines
+from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, is_line_file
 
 _STREAMED = (".jsonl", ".ndjson", *CSV_ENDINGS)
 
@@ -85,7 +85,7 @@ class SourceFile:
             return None
         stream = RangedStream(ranged)
         try:
-            return stream if tells_lines(stream.head(), self.ending) else None
+            return stream if is_line_file(stream.head(), self.ending) else None
         except ObjectStoreError:
             return None  # a server that gives no ranges; one that cannot be reached is told when all is fetched
 

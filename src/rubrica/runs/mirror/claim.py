@@ -64,7 +64,7 @@ class RunClaim:
         try:
             others = self._others()
             if others:
-                self._outwait(others, note)
+                self._wait_for_claims(others, note)
             self._who = msgspec.structs.replace(self._who, holds=True)
             self._write()
         except BaseException:
@@ -82,7 +82,7 @@ class RunClaim:
     def release(self) -> None:
         self._store.delete([self._key])
 
-    def _outwait(self, first: dict[str, ObjectInfo], note: Callable[[str], None]) -> None:
+    def _wait_for_claims(self, first: dict[str, ObjectInfo], note: Callable[[str], None]) -> None:
         """Wait until other claims are dead; an error where one is renewed."""
         who = {key: self._claimant(key) for key in first}
         told = ", ".join(f"process {one.process} on {one.host}" for one in who.values() if one is not None)
