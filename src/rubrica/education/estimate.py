@@ -21,7 +21,7 @@ from .material import QuestionMaterial
 from .questions import GeneratedQuestion
 from .records import QuestionRecord
 from .writing import questions_request
-from .written import QUESTIONS, WrittenMaterial, whole_skills, written_records
+from .written import QUESTIONS, WrittenMaterial, complete_skills, written_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def estimate_curriculum(request: RunRequest, tell: Tell = ignore_event) -> Curri
     earlier = read_manifest(request.folder) if request.resume else None
     goes_on = earlier is not None and not request.manifest(utc_now()).differences(earlier)
     written = [*written_records(path)] if goes_on else []
-    done = whole_skills(path) if goes_on else set()
+    done = complete_skills(path) if goes_on else set()
     todo = [skill for skill in material.skills if skill.key not in done]
     counted = _counted(material, todo)
     if not request.judging.names:

@@ -208,7 +208,7 @@ def _record(data: dict[str, Any], number: int) -> QuestionRecord:
     )
 
 
-def whole_skills(path: Path) -> set[str]:
+def complete_skills(path: Path) -> set[str]:
     """The skills all of whose questions are there."""
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -222,7 +222,7 @@ def whole_skills(path: Path) -> set[str]:
 
 def _take_out_parts(path: Path) -> set[str]:
     """Leave the questions of skills out that are not all there; those of the others are told by their skills."""
-    whole = whole_skills(path)
+    whole = complete_skills(path)
     lines = list(finished_lines(path))
     kept = [line for line in lines if _DECODER.decode(line)["skill_key"] in whole]
     if len(kept) < len(lines):

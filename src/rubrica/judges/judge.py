@@ -24,7 +24,7 @@ from .ballot_reply import completed, read_entries, read_ranking
 from .batches import BatchTerms, batch_question, in_batches
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
-from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_wholes
+from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_response_scores
 from .suspicion import suspicions
 from .yes_no import LONGEST_ANSWER
 
@@ -253,7 +253,7 @@ class ModelJudge:
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]
-            wholes = read_wholes(own, ignored, self.rubric.scale, quoted) if ignored else {}
+            wholes = read_response_scores(own, ignored, self.rubric.scale, quoted) if ignored else {}
             unscored = len(ignored) == len(labels) and not wholes
             return ParsedReply(
                 {(label, name): mark for label, row in rows.items() for name, mark in row.items()},

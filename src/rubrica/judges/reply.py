@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.jsontext import json_values, whole_json
+from rubrica.jsontext import json_values, unwrap_json
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
@@ -152,11 +152,11 @@ def read_listwise(
     return {label: dict.fromkeys(scales, refusal) for label in labels}, {}
 
 
-def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTexts) -> dict[str, ReplyScore]:
+def read_response_scores(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTexts) -> dict[str, ReplyScore]:
     """One score for each response as a whole, where a reply gives that in place of the qualities asked for.
 
     >>> reply = '{"ranking": ["A", "B"], "scores": {"Response A": 8, "Response B": 6}}'
-    >>> {label: mark.value for label, mark in read_wholes(reply, "AB", Scale(min=1, max=10), JudgedTexts()).items()}
+    >>> {label: mark.value for label, mark in read_response_scores(reply, "AB", Scale(min=1, max=10), JudgedTexts()).items()}
     {'A': 8.0, 'B': 6.0}
     """
     for candidate in answers(text, quoted):
@@ -181,7 +181,7 @@ def read_overall(text: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | N
 def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
-    source, parsed = whole_json(text)
+    source, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
         if not quoted.has(parsed) or not quoted.copies(source):

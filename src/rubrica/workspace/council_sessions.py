@@ -57,7 +57,7 @@ def open_session(conn: Connection, caller: Caller, session_id: UUID) -> StoredSe
     return found
 
 
-def whole_session(conn: Connection, caller: Caller, session_id: UUID) -> tuple[StoredSession, list[StoredEvent]]:
+def session_with_events(conn: Connection, caller: Caller, session_id: UUID) -> tuple[StoredSession, list[StoredEvent]]:
     """A session with all its events."""
     return open_session(conn, caller, session_id), store.events_after(conn, session_id, 0)
 
