@@ -85,7 +85,7 @@ class PatternRule:
             for index, read in partial.items():
                 worth = table.get(index)
                 if worth is not None and worth.points:
-                    namespace.doubt_pattern(worth.label, field, read.excerpt)
+                    namespace.note_partial_search(worth.label, field, read.excerpt)
         return hits
 
     def between(self, namespace: Namespace) -> Reach:

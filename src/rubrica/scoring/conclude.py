@@ -14,7 +14,7 @@ from rubrica.model.evidence import Span
 
 from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, VerdictRule
 from .normalise import population_variance
-from .weigh import GateReading, Reader, Weighing, first_holding, weigh
+from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
 """Dimensions whose bounds are told in a reason; the result has those of all."""
@@ -247,7 +247,7 @@ def _sections(
     results = {}
     for section in decision.sections:
         reader = Reader(names, dict(unknown))
-        reader.know_score(score)
+        reader.set_score(score)
         found = reader.range(section.score)
         if found is None:
             reason = "does not apply" if all(names.get(n) is None for n in section.score.names) else reader.faults[-1]
@@ -261,7 +261,7 @@ def _sections(
         names["section"] = value
         if low != high:
             reader.unknown["section"] = Interval.of(low, high)
-        labels, rule = first_holding(section.verdicts, reader)
+        labels, rule = first_true_rule(section.verdicts, reader)
         reason = "" if low == high else f"between {low:g} and {high:g}"
         if rule is not None:
             when = rule.when

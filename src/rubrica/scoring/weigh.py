@@ -53,23 +53,23 @@ def weigh(
     """Weigh the scores in `names`; the names in `unknown` may still take any value of their interval."""
     reader = Reader(names, dict(unknown))
     raw = bounds = _raw_score(decision, terms, reader)
-    reader.know_score(raw)
+    reader.set_score(raw)
     gates = [reading for rule in decision.gates if (reading := _read_gate(rule, decision, reader)).truth != "no"]
     forced: list[str] = []
     if gates:
         bounds = _after_gates(raw, gates)
-        reader.know_score(bounds)
+        reader.set_score(bounds)
         forced, certain = _forced(gates)
         if certain is not None:
             return Weighing(raw, bounds, tuple(forced), certain, tuple(gates), tuple(reader.faults))
-    labels, decider = first_holding(decision.verdicts, reader)
+    labels, decider = first_true_rule(decision.verdicts, reader)
     if forced:
         labels = forced + [label for label in labels if label not in forced]
         decider = None
     return Weighing(raw, bounds, tuple(labels), decider, tuple(gates), tuple(reader.faults))
 
 
-def first_holding(rules: tuple[VerdictRule, ...], reader: Reader) -> tuple[list[str], VerdictRule | None]:
+def first_true_rule(rules: tuple[VerdictRule, ...], reader: Reader) -> tuple[list[str], VerdictRule | None]:
     """The labels that may be the first whose rule holds, and that rule where there is no doubt."""
     labels: list[str] = []
     for rule in rules:
@@ -89,7 +89,7 @@ class Reader:
     unknown: dict[str, Interval]
     faults: list[str] = field(default_factory=list)
 
-    def know_score(self, bounds: tuple[float, float]) -> None:
+    def set_score(self, bounds: tuple[float, float]) -> None:
         """Let `score` be read from now on: as a number, or as what is known of it."""
         if bounds[0] == bounds[1]:
             self.unknown.pop("score", None)

@@ -189,7 +189,7 @@ class PlanTables:
         def one(field: Field, index: int, kind: TextKind) -> PartResult:
             namespace = Namespace(NOTHING, self.plan.sources, {})
             for other in reads.fields:
-                namespace.know_scan(other, self.kinds[other].scan(kind, index if other == field else None))
+                namespace.set_scan(other, self.kinds[other].scan(kind, index if other == field else None))
             return _result_of_hits(axis, rule(namespace))
 
         def work(key: Any) -> PartResult:
