@@ -39,7 +39,7 @@ class VerdictFlip:
     verdict: str
 
     @property
-    def upwards(self) -> bool:
+    def is_increase(self) -> bool:
         return self.now is None or self.value > self.now
 
 

@@ -29,7 +29,7 @@ from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
 from .reliability import with_bounds
 from .repeats import repeat_verdicts
-from .state import EvaluationState, weighable
+from .state import EvaluationState, formula_values
 from .waves import next_wave, waiting_leaves
 
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
@@ -228,7 +228,7 @@ def _decided(state: EvaluationState) -> bool:
     """Whether the rubric lets the engine stop, and no missing score can change the verdict."""
     if state.plan.rubric.judging.stop != "decided" or not state.waiting:
         return False
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     verdict = weigh(state.plan.decision, state.terms, names, unknown).decided
     if verdict is None:
         return False

@@ -54,7 +54,7 @@ def _compiled(document: Document) -> Plan:
     rubric: Rubric | None
     if isinstance(reading.rubric, ShortForm):
         rubric, found = expand(reading.rubric)
-        problems += [replace(p, path=reading.original(p.path)) for p in found]
+        problems += [replace(p, path=reading.author_path(p.path)) for p in found]
         place = _short_form_path
     else:
         rubric, place = reading.rubric, _same_path
@@ -64,7 +64,7 @@ def _compiled(document: Document) -> Plan:
         if known is not None:
             return replace(known, rubric=rubric)  # equal hashes may be listed under other categories
         plan, found = try_compile(rubric, reading.dropped)
-        problems += [replace(p, path=reading.original(place(p.path))) for p in found]
+        problems += [replace(p, path=reading.author_path(place(p.path))) for p in found]
     if problems or plan is None:
         once = {document.place(problem): None for problem in problems}
         raise RubricError(sorted(once, key=lambda p: (p.line or 0, p.where)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.scoring.weigh import Weighing, weigh
 
-from .state import EvaluationState, weighable
+from .state import EvaluationState, formula_values
 
 
 def verdicts_by_profile(state: EvaluationState) -> dict[str, str]:
@@ -30,7 +30,7 @@ def _weighings(state: EvaluationState) -> dict[str, Weighing]:
     terms, decision = state.terms, state.plan.decision
     if not terms.others:
         return {}
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     found = {}
     for each in (terms, *terms.others):
         names.update(each.constants)

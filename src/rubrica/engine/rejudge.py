@@ -92,7 +92,7 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
 
 def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     """Scores by axis name, parts given as a mapping taken out of it."""
-    flat = dict(_taken_apart(scores))
+    flat = dict(_flatten_scores(scores))
     names = [own.name for axis in plan.axes for own in axis.every()]
     known = dict.fromkeys([axis.name for axis in plan.axes] + names)
     for name in flat:
@@ -102,10 +102,10 @@ def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     return flat
 
 
-def _taken_apart(scores: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _flatten_scores(scores: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, value in scores.items():
         if isinstance(value, Mapping):
-            yield from _taken_apart(value)
+            yield from _flatten_scores(value)
         else:
             yield str(name), value
 

@@ -80,7 +80,7 @@ def doubts_of(state: EvaluationState) -> Doubts:
     return Doubts(names, frozenset(name for name, offline in bounded.items() if offline), unread(state))
 
 
-def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
+def formula_values(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
     """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown.
 
     A score that is only known within bounds is among both: as the value it is estimated at, and as its bounds.
