@@ -16,7 +16,7 @@ import msgspec
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
 from rubrica.llm.reasoning import Effort, room_for
-from rubrica.llm.text_stream import Transcript, heard_by
+from rubrica.llm.text_stream import Transcript, streaming_to
 from rubrica.model.evaluation import Cost
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -79,7 +79,7 @@ async def ask_member(
         effort=bounds.effort or msgspec.UNSET,
     )
     transcript = transcript or Transcript()
-    with heard_by(transcript):
+    with streaming_to(transcript):
         reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):

@@ -24,11 +24,11 @@ from rubrica.model.judge import Judge, Judgement
 from rubrica.model.scale import Scale
 from rubrica.scoring.raters import RaterEffects
 
-from .curve_lesson import FOLDS, LearnedCurve, Pairs, deal_folds, figures_of, learn_curve, pooled_pairs
+from .curve_lesson import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
 from .judge_reliability import each_alone, with_spread
 from .labels import ChoiceLabel, Label
 from .panel_lesson import ChoiceLesson, learn_choices, learn_panel, try_panel
-from .rater_lesson import effects_of, rater_lesson, without_raters
+from .rater_lesson import adjust_for_raters, effects_of, rater_lesson
 
 FEWEST_LABELS = 20
 """Labelled items a dimension needs; below this, cross-validation cannot tell a correction from luck."""
@@ -135,10 +135,10 @@ def calibrate(
         known = rater_lesson(own, scales[dimension], seed)
         if known is not None:
             people[dimension] = known
-        merged = without_raters(own, effects_of(own), scales[dimension])
+        merged = adjust_for_raters(own, effects_of(own), scales[dimension])
         found = _calibrated(dimension, merged, scales[dimension], seed)
         curve = isinstance(found, Correction) and found.panel is None
-        folds = deal_folds(merged, seed) if curve else None
+        folds = split_folds(merged, seed) if curve else None
         if alone := each_alone(merged, scales[dimension], folds, FEWEST_LABELS):
             reliability[dimension] = alone
         if isinstance(found, UncorrectedDimension):
@@ -165,7 +165,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
         return UncorrectedDimension(
             f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
         )
-    folds = deal_folds(labels, seed)
+    folds = split_folds(labels, seed)
     tried = [_held_out_pairs(labels, fold, scale) for fold in folds]
     given, fixed = [pair[0] for pair in tried], [pair[1] for pair in tried]
     before, after = figures_of(given), figures_of(fixed)

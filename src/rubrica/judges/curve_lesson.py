@@ -77,7 +77,7 @@ def pooled_score(own: Sequence[Label], learned: LearnedCurve | None) -> float:
     return fmean(scores, [learned.judges[x.judge].weight if x.judge in learned.judges else 1.0 for x in own])
 
 
-def deal_folds(labels: Sequence[Label] | Sequence[ChoiceLabel], seed: int) -> list[set[str]]:
+def split_folds(labels: Sequence[Label] | Sequence[ChoiceLabel], seed: int) -> list[set[str]]:
     """Groups dealt into folds of about equally many labels; no group is split."""
     sizes: dict[str, int] = {}
     for label in labels:

@@ -164,7 +164,7 @@ class JudgedTexts:
         words = _words(snippet)
         return words != "  " and words in self._words
 
-    def spells(self, snippet: str) -> bool:
+    def contains_text(self, snippet: str) -> bool:
         """Whether the texts have the very same characters, spaces aside, not as part of a longer number."""
         wanted = _compact(snippet)
         at = self._compact.find(wanted)

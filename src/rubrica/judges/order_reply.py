@@ -257,7 +257,7 @@ def _bracketed(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[s
     for match in re.finditer(
         r"\[\[([^\[\]\n]{1,80})\]\]|\\boxed\{([^{}\n]{1,80})\}|<(?:answer|verdict|choice)>([^<\n]{1,80})</", text, re.I
     ):
-        if within_quotes(text, match.start()) or quoted.spells(match[0]):
+        if within_quotes(text, match.start()) or quoted.contains_text(match[0]):
             continue
         said = (match[1] or match[2] or match[3]).strip()
         if label := names.label(said):

@@ -13,7 +13,7 @@ from rubrica.scoring.combination import LinearCombination, learn_combination
 from rubrica.scoring.dawid_skene import dawid_skene
 from rubrica.scoring.isotonic import DECIMALS
 
-from .curve_lesson import FOLDS, Pairs, by_item, deal_folds
+from .curve_lesson import FOLDS, Pairs, by_item, split_folds
 from .labels import ChoiceLabel, Label
 
 FEWEST_CHOICES = 20
@@ -153,7 +153,7 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
     units = [unit for unit, _ in items]
     folds = [
         [place for place, unit in enumerate(units) if unit in fold]
-        for fold in deal_folds([own[0] for own in items.values()], seed)
+        for fold in split_folds([own[0] for own in items.values()], seed)
     ]
     right = _choice_trial(rows, truth, folds)
     if right.learned < right.mean:

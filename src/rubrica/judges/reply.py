@@ -75,7 +75,7 @@ def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> Repl
     """
     found: ReplyScore | NoScore = UNREADABLE
     for candidate in answers(text, quoted):
-        inner = named_alike(candidate, (name,)).get(name)
+        inner = match_names(candidate, (name,)).get(name)
         found = _mark(inner if isinstance(inner, dict) else candidate, form)
         if found is not MISSING:
             return found
@@ -89,22 +89,22 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
     """The scores of several axes from one reply, and the remarks that came with them."""
     for candidate in answers(text, quoted):
         inner = next((row for key in ("dimensions", "scores") if (row := candidate.get(key))), candidate)
-        rows = named_alike(_by_name(inner) or candidate, scales)
+        rows = match_names(_by_name(inner) or candidate, scales)
         if any(name in rows for name in scales):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, read_remarks(candidate)
     if quoted.copies(text):
         return dict.fromkeys(scales, COPIED), Remarks()
     for source, listed in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
-        rows = named_alike(_by_name(listed) if isinstance(listed, list) else {}, scales)
+        rows = match_names(_by_name(listed) if isinstance(listed, list) else {}, scales)
         if rows and not quoted.says(source):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, Remarks()
     return {name: _from_label(text, name, scale, quoted) for name, scale in scales.items()}, Remarks()
 
 
-def named_alike(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
+def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
     """The entries of some names, also where a reply writes them in other letters: ``Warm tone`` for ``warm_tone``.
 
-    >>> named_alike({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
+    >>> match_names({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
     {'warm_tone': 7, 'depth': 3}
     """
     plain = {_plain_name(key): value for key, value in found.items() if len(key) <= LONGEST_NAME}

@@ -143,7 +143,7 @@ class Retrying:
         if error.trouble == "rate_limited":
             slot.congested()
         elif error.trouble == "overloaded":
-            slot.strained()
+            slot.overloaded()
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
         """Seconds until the next attempt; raises the error again where there is to be none."""

@@ -26,7 +26,7 @@ class TextListener(Protocol):
     def hear(self, text: str) -> None: ...
 
 
-def _tell_nobody(_text: str, _anew: bool) -> None:
+def _ignore_text(_text: str, _anew: bool) -> None:
     pass
 
 
@@ -34,7 +34,7 @@ def _tell_nobody(_text: str, _anew: bool) -> None:
 class Transcript:
     """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
 
-    tell: Callable[[str, bool], None] = _tell_nobody
+    tell: Callable[[str, bool], None] = _ignore_text
     told: bool = False
     _anew: bool = False
     _pieces: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ _LISTENER: ContextVar[TextListener | None] = ContextVar("text_listener", default
 
 
 @contextmanager
-def heard_by(listener: TextListener) -> Iterator[None]:
+def streaming_to(listener: TextListener) -> Iterator[None]:
     """Let the calls that are made inside be heard while they are answered, where the provider streams."""
     token = _LISTENER.set(listener)
     try:
