@@ -111,7 +111,7 @@ def execute_trials(
 def estimate_trial(request: TrialRequest, tell: Tell = ignore_event) -> list[CostEstimate]:
     """What a trial would still ask of candidate and judge: nobody is asked, nothing is written."""
     material = request.conversations()
-    found = [material.rehearse(request.folder)]
+    found = [material.estimate_replies(request.folder)]
     if request.judging.names:
         found += estimate_run(request.run(material), tell).models
     return found

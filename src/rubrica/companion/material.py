@@ -125,7 +125,7 @@ class Conversations(RunMaterial):
         finally:
             journal.close()
 
-    def rehearse(self, folder: Path) -> CostEstimate:
+    def estimate_replies(self, folder: Path) -> CostEstimate:
         """What holding the conversations would ask for: nobody is asked, nothing is written."""
         model = RehearsingModel(self.terms.model)
         journal = Journal(folder / JOURNAL, read_only=True) if self.resume else Journal()

@@ -204,7 +204,7 @@ class Trial:
         }
 
 
-async def hold_trial(
+async def run_trial(
     candidate: Candidate,
     scenarios: Sequence[Scenario],
     judges: ReplyJudges,

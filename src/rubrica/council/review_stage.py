@@ -101,7 +101,7 @@ class ReviewStage:
         return tuple(
             GivenReview(self.authors[label], scores, overall, places.get(label), notes)
             for label in work.order
-            for scores, overall, notes in [work.said_of(label)]
+            for scores, overall, notes in [work.review_of(label)]
             if scores or overall is not None or label in places
         )
 

@@ -83,7 +83,7 @@ class ReviewerWork:
         every = (self.rubric, self.holistic)
         return sum(any(label in reviews and has_score(reviews[label]) for reviews in every) for label in self.order)
 
-    def said_of(self, label: str) -> tuple[dict[str, float], float | None, str]:
+    def review_of(self, label: str) -> tuple[dict[str, float], float | None, str]:
         """Its scores of one answer by dimension, the one for the whole, and its notes."""
         own = [reviews[label] for reviews in (self.rubric, self.holistic) if label in reviews]
         given = {name: score.value for review in own for name, score in scores_given(review).items()}

@@ -131,7 +131,7 @@ def names_of(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, str]:
     return found
 
 
-def people_behind(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, UUID]:
+def owners_of_players(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Who stands behind some players: the person each is, or whoever made it."""
     ids = list(player_ids)
     found: dict[UUID, UUID] = {}

@@ -113,7 +113,7 @@ class Sqlite:
             return _hold(self._reading, self._place)
 
     def _write(self, jobs: Sequence[QueryJob]) -> None:
-        wanted = [job for job in jobs if not job.given_up]
+        wanted = [job for job in jobs if not job.is_abandoned]
         if not self._commit(wanted):
             for job in wanted:
                 if job.error is None:

@@ -319,7 +319,7 @@ class RunService:
         return found if found is not None and found.state != "ended" else None
 
     def _queued_line(self, line: RunLine, queued: QueuedRun | None) -> RunLine:
-        state = None if queued is None or queued.run_id != line.id else queued.shown_state(self.clock())
+        state = None if queued is None or queued.run_id != line.id else queued.public_state(self.clock())
         return line if state is None or queued is None else replace(line, state=state, why=queued.note)
 
     def _status(self, name: str, *, may_change: bool) -> RunStatus:
