@@ -156,7 +156,8 @@ def read_response_scores(text: str, labels: Sequence[str], scale: Scale, quoted:
     """One score for each response as a whole, where a reply gives that in place of the qualities asked for.
 
     >>> reply = '{"ranking": ["A", "B"], "scores": {"Response A": 8, "Response B": 6}}'
-    >>> {label: mark.value for label, mark in read_response_scores(reply, "AB", Scale(min=1, max=10), JudgedTexts()).items()}
+    >>> marks = read_response_scores(reply, "AB", Scale(min=1, max=10), JudgedTexts())
+    >>> {label: mark.value for label, mark in marks.items()}
     {'A': 8.0, 'B': 6.0}
     """
     for candidate in answers(text, quoted):
