@@ -27,7 +27,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of
 from rubrica.runs.batch import BadCase
 from rubrica.runs.concurrency import run_concurrently
-from rubrica.runs.events import RunAdvanced, RunNote, Tell
+from rubrica.runs.events import EventCallback, RunAdvanced, RunNote
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import CaseSource
@@ -108,18 +108,18 @@ class Conversations(RunMaterial):
     def opened(self) -> Iterator[CaseSource]:
         yield _Replies(self.spoken)
 
-    def prepare(self, folder: Path, tell: Tell, stop: Event | None) -> bool:
+    def prepare(self, folder: Path, on_event: EventCallback, stop: Event | None) -> bool:
         """Hold every conversation. Replies that are known are not asked for again."""
         self._judged_before = {head_of(line).case or "" for line in _readable(folder / EVALUATIONS)}
         journal = Journal.in_folder(folder) if self.resume else Journal(folder / JOURNAL)
         try:
             if journal.unreadable:
                 said = count_of(journal.unreadable, "line")
-                tell(RunNote(f"{said} of {JOURNAL} cannot be read; what they held is asked for again"))
+                on_event(RunNote(f"{said} of {JOURNAL} cannot be read; what they held is asked for again"))
             with asyncio.Runner() as runner:
                 model = connect(self.terms.model, load_settings())
                 try:
-                    return self._hold(model, runner, journal, tell, stop)
+                    return self._hold(model, runner, journal, on_event, stop)
                 finally:
                     runner.run(model.close())
         finally:
@@ -136,7 +136,9 @@ class Conversations(RunMaterial):
         self.spoken = asyncio.run(hold())
         return model.estimate
 
-    def _hold(self, model: Model, runner: asyncio.Runner, journal: Journal, tell: Tell, stop: Event | None) -> bool:
+    def _hold(
+        self, model: Model, runner: asyncio.Runner, journal: Journal, on_event: EventCallback, stop: Event | None
+    ) -> bool:
         candidate, started, talks = self._candidate(model), time.monotonic(), dict[tuple[str, int], Talk]()
         work = self._work()
 
@@ -154,7 +156,7 @@ class Conversations(RunMaterial):
             cost = total_cost(costs) if costs else None
             return RunAdvanced(len(talks), len(talks), time.monotonic() - started, len(work), cost=cost)
 
-        done = draw_results(held(), progress, tell, stop)
+        done = draw_results(held(), progress, on_event, stop)
         self.spoken = [turn for scenario, repeat in work for turn in talks.get((scenario.id, repeat), ())]
         return done
 

@@ -10,7 +10,7 @@ import msgspec
 from rubrica.errors import RubricaError
 from rubrica.llm.estimate import CostEstimate, UsageEstimator
 from rubrica.llm.price import estimate_tokens
-from rubrica.runs.events import RunEstimate, Tell, ignore_event
+from rubrica.runs.events import EventCallback, RunEstimate, ignore_event
 from rubrica.runs.execute import estimate_run
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.runs.request import RunRequest
@@ -32,7 +32,7 @@ class CurriculumEstimate:
     judging: RunEstimate | None
 
 
-def estimate_curriculum(request: RunRequest, tell: Tell = ignore_event) -> CurriculumEstimate:
+def estimate_curriculum(request: RunRequest, on_event: EventCallback = ignore_event) -> CurriculumEstimate:
     """What executing a run that writes would ask. Judging is counted with a question of the usual length in place of
     each that is not written yet."""
     material = request.cases.material
@@ -50,7 +50,7 @@ def estimate_curriculum(request: RunRequest, tell: Tell = ignore_event) -> Curri
     records = [record for record in written if record.place["skill_key"] in done]
     records += [_stand_in(skill, place, material) for skill in todo for place in range(material.writing.count)]
     cases = replace(request.cases, material=QuestionMaterial(records))
-    return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), tell))
+    return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), on_event))
 
 
 def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEstimate:

@@ -59,7 +59,7 @@ class RunNote(msgspec.Struct, frozen=True):
 
 
 RunEvent = RunOpened | RunAdvanced | BulkProgress | LineBroken | IdRepeated | RunNote
-Tell = Callable[[RunEvent], None]
+EventCallback = Callable[[RunEvent], None]
 
 
 def ignore_event(_event: RunEvent) -> None:

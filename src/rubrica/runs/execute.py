@@ -26,6 +26,7 @@ from .bulk_choice import bulk_options, takes_bulk
 from .core_evaluator import CoreEvaluator
 from .cores import cores
 from .events import (
+    EventCallback,
     IdRepeated,
     LineBroken,
     RunCounts,
@@ -34,7 +35,6 @@ from .events import (
     RunNote,
     RunOpened,
     RunOutcome,
-    Tell,
     ignore_event,
 )
 from .files.case_source import CaseSource, cases_of
@@ -62,7 +62,10 @@ def utc_now() -> datetime:
 
 
 def execute_run(
-    request: RunRequest, tell: Tell = ignore_event, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+    request: RunRequest,
+    on_event: EventCallback = ignore_event,
+    stop: Event | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> RunOutcome:
     """Judge what is still to be judged, and make of the folder what a finished run has.
 
@@ -72,17 +75,17 @@ def execute_run(
     request = replace(request, cases=request.cases.found())
     cases = request.cases
     with ExitStack() as stack:
-        tell = _kept_in_store(request, tell, stack)
-        jury = _opened_jury(request, tell, stack)
+        on_event = _mirror_to_store(request, on_event, stack)
+        jury = _open_judges(request, on_event, stack)
         rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         if cases.material is None:
-            _look_at(cases, tell)
+            _report_layout_notes(cases, on_event)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         preparation = FinishPreparation(request.folder, rubrics.rubrics, request.judging.names)
-        execution = _Execution(request, rubrics, opening, tell, stop, stack.enter_context(preparation))
+        execution = _Execution(request, rubrics, opening, on_event, stop, stack.enter_context(preparation))
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()
         else:
@@ -96,20 +99,28 @@ def execute_run(
 
         tally, notes = finish(request.folder, now, preparation.derived)
         for text in (*made, *notes):
-            tell(RunNote(text))
+            on_event(RunNote(text))
         return replace(outcome, tally=tally)
 
 
-def estimate_run(request: RunRequest, tell: Tell = ignore_event) -> RunEstimate:
+def estimate_run(request: RunRequest, on_event: EventCallback = ignore_event) -> RunEstimate:
     """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
     cases, tally = request.cases.found(), RunTally()
-    with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
+    with open_jury(replace(request.judging, dry=True), _note_callback(on_event), warm=cases.repeat > 1) as jury:
         rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
         wanted = done.wanted if done is not None else None
         selection = cases.settled()
         with cases.opened() as file:
-            batch = Batch(rubrics, tally, _broken(tell, file), cases.context, jury.evaluator, cases.repeat, wanted)
-            for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
+            batch = Batch(
+                rubrics,
+                tally,
+                _broken_line_callback(on_event, file),
+                cases.context,
+                jury.evaluator,
+                cases.repeat,
+                wanted,
+            )
+            for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated_id_callback(on_event)))):
                 pass
         return RunEstimate(tally.judged, tuple(jury.estimates), done.skipped if done is not None else 0)
 
@@ -121,7 +132,7 @@ class _Execution:
     request: RunRequest
     rubrics: RunRubrics
     opening: RunOpening
-    tell: Tell
+    on_event: EventCallback
     stop: Event | None
     preparation: FinishPreparation
 
@@ -133,8 +144,8 @@ class _Execution:
 
         def loop() -> bool:
             try:
-                self.tell(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
-                if material is not None and not material.prepare(request.folder, self.tell, self.stop):
+                self.on_event(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
+                if material is not None and not material.prepare(request.folder, self.on_event, self.stop):
                     return False
                 return self._judge_all(kept, tally, jury)
             finally:
@@ -157,7 +168,7 @@ class _Execution:
             kept.tidy()
             if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
                 said = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
-                self.tell(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
+                self.on_event(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
     def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
@@ -169,16 +180,16 @@ class _Execution:
 
             def broken(line: BadLine) -> None:
                 line = placed(file, line)
-                self.tell(LineBroken(line))
+                self.on_event(LineBroken(line))
                 kept.broken(line)
 
             batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
-            evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
+            evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated_id_callback(self.on_event))))
             results = kept.kept(evaluations, self.request.max_failures)
             if jury is not None:
                 results = self.preparation.with_preparation(results, is_new=kept.done.is_empty)
             meter = ProgressMeter(file, kept, tally, expected, jury)
-            return draw_results(results, meter.read, self.tell, self.stop)
+            return draw_results(results, meter.read, self.on_event, self.stop)
 
     def _by_code(self) -> Evaluator | None:
         """Every core evaluates, unless somebody listens to what is evaluated in this process."""
@@ -188,42 +199,42 @@ class _Execution:
         """Judge all cases into columns of figures."""
         from .bulk.run import bulk_rows  # here, since polars takes half a second to load, and need not be installed
 
-        self.tell(RunOpened(self.opening))
+        self.on_event(RunOpened(self.opening))
         request, rubrics = self.request, self.rubrics.rubrics
         started = time.monotonic()
         how = bulk_options(request)
         try:
-            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.tell)
+            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.on_event)
         except KeyboardInterrupt:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
         return RunOutcome("finished", counts, rubrics, bulk=True)
 
 
-def _kept_in_store(request: RunRequest, tell: Tell, stack: ExitStack) -> Tell:
+def _mirror_to_store(request: RunRequest, on_event: EventCallback, stack: ExitStack) -> EventCallback:
     """Whoever is told, and before that the store, where the run is kept in one: it may have to stop for it."""
     if request.store is None:
-        return tell
-    check = stack.enter_context(mirrored(request.store.address, _noted(tell), request.store.pace))
+        return on_event
+    check = stack.enter_context(mirrored(request.store.address, _note_callback(on_event), request.store.pace))
 
-    def told(event: RunEvent) -> None:
+    def check_and_report(event: RunEvent) -> None:
         check()
-        tell(event)
+        on_event(event)
 
-    return told
+    return check_and_report
 
 
-def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySession | ClusterSession | None:
+def _open_judges(request: RunRequest, on_event: EventCallback, stack: ExitStack) -> JurySession | ClusterSession | None:
     """The models that judge, asked from here or from a cluster; None where none is named."""
     judging, warm = request.judging, request.cases.repeat > 1
     if not judging.names:
         return None
     if request.cluster is None:
-        return stack.enter_context(open_jury(judging, _noted(tell), warm=warm))
+        return stack.enter_context(open_jury(judging, _note_callback(on_event), warm=warm))
     material = request.cases.material
     if material is not None and not material.distributable:
         raise RubricaError("this is judged on one machine (leave --cluster out)")
-    return stack.enter_context(open_cluster(request.cluster, judging, _noted(tell), warm=warm))
+    return stack.enter_context(open_cluster(request.cluster, judging, _note_callback(on_event), warm=warm))
 
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:
@@ -236,26 +247,26 @@ def _done_before(request: RunRequest) -> DoneEvaluations | None:
     return DoneEvaluations(request.folder, retry_errors=request.retry_errors)
 
 
-def _noted(tell: Tell) -> Callable[[str], None]:
-    return lambda text: tell(RunNote(text))
+def _note_callback(on_event: EventCallback) -> Callable[[str], None]:
+    return lambda text: on_event(RunNote(text))
 
 
-def _broken(tell: Tell, file: CaseSource) -> Callable[[BadLine], None]:
-    return lambda line: tell(LineBroken(placed(file, line)))
+def _broken_line_callback(on_event: EventCallback, file: CaseSource) -> Callable[[BadLine], None]:
+    return lambda line: on_event(LineBroken(placed(file, line)))
 
 
-def _repeated(tell: Tell) -> Callable[[Case], None]:
-    return lambda case: tell(IdRepeated(case))
+def _repeated_id_callback(on_event: EventCallback) -> Callable[[Case], None]:
+    return lambda case: on_event(IdRepeated(case))
 
 
-def _look_at(cases: CaseChoice, tell: Tell) -> None:
+def _report_layout_notes(cases: CaseChoice, on_event: EventCallback) -> None:
     """A folder is made only for files that can be read; how one is read is told where that is not plain. What can be
     read only once, or is far away, is not opened to find out."""
     for file in cases.files:
         if file.size is not None and not file.is_remote:
             with cases_of(file.address, cases.layout) as source:
                 for text in source.notes:
-                    tell(RunNote(text if len(cases.files) == 1 else f"{file.name}: {text}"))
+                    on_event(RunNote(text if len(cases.files) == 1 else f"{file.name}: {text}"))
 
 
 def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:

@@ -24,7 +24,7 @@ from rubrica.report.figures import count_of, percent
 
 from .compare.comparison import USUAL, Comparison, compare
 from .compare.measure_comparison import ComparisonTerms
-from .events import RunAdvanced, RunEvent, RunOutcome, Tell, ignore_event
+from .events import EventCallback, RunAdvanced, RunEvent, RunOutcome, ignore_event
 from .execute import execute_run
 from .files.rows import GROUP
 from .record_material import RECORDS, RecordMaterial
@@ -57,7 +57,7 @@ class RunOptions:
     max_failures: int = 20
     bulk: bool | None = None
     progress: bool = False  # a bar on standard error
-    tell: Tell = ignore_event  # hears every event
+    tell: EventCallback = ignore_event  # hears every event
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> RunOptions:
@@ -217,7 +217,7 @@ def _executed(execute: Callable[[], RunOutcome], stop: Event) -> RunOutcome:
 
 
 @contextmanager
-def _shown(how: RunOptions) -> Iterator[Tell]:
+def _shown(how: RunOptions) -> Iterator[EventCallback]:
     """Whoever listens, and a bar where one was asked for."""
     if not how.progress:
         yield how.tell
