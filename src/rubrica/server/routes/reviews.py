@@ -104,7 +104,7 @@ async def propose(
 ) -> Response:
     """Learned from people's scores of runs that you may read. Nothing is kept."""
     made = await _calibrated(caller, service, rubric, run)
-    keep, _ = await service.database.read(way_to_keep, caller, made.lesson.rubric)
+    keep, _ = await service.database.read(way_to_keep, caller, made.fit.rubric)
     return render(RouteAnswer(proposal_shown(made, keep)))
 
 

@@ -82,8 +82,8 @@ class LabelsRow:
 
     def _tell(self, made: CalibratedRubric) -> None:
         """Before and after, dimension by dimension, and what would change."""
-        lesson = made.lesson
-        found = changes(lesson)
+        fit = made.fit
+        found = changes(fit)
         corrected = [own.title for own in found if own.corrected]
         ui.label(
             f"{count_of(len(corrected), 'dimension')} of {len(found)} would be corrected: {', '.join(corrected)}."
@@ -92,16 +92,16 @@ class LabelsRow:
         ).classes("strong")
         drawing(table(HEAD, [_row(own) for own in found], "Before and after calibration"))
         ui.label(MEANING).classes("quiet")
-        for refusal in lesson.found.refused.values():
+        for refusal in fit.found.refused.values():
             ui.label(refusal.reason[:1].upper() + refusal.reason[1:] + ".").classes("quiet")
-        if lesson.unlabelled:
+        if fit.unlabelled:
             ui.label(f"Judged, but without labels here: {', '.join(lesson.unlabelled)}.").classes("quiet")
-        if lesson.found.calibration is not None:
+        if fit.found.calibration is not None:
             with ui.element("h3"):
                 ui.label("What the judge’s scores would count as")
-            _draw(curves(lesson))
-            if lesson.rubric.calibration is not None:
-                lost = f", also those of {', '.join(lesson.replaced)}" if lesson.replaced else ""
+            _draw(curves(fit))
+            if fit.rubric.calibration is not None:
+                lost = f", also those of {', '.join(lesson.replaced)}" if fit.replaced else ""
                 ui.label(f"These corrections take the place of {lesson.rubric.calibration}{lost}.").classes("quiet")
 
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:

@@ -12,7 +12,7 @@ from rubrica.scoring.agreement import krippendorff_alpha, spearman
 from rubrica.scoring.isotonic import DECIMALS
 from rubrica.scoring.raters import RaterEffects, Rating, rater_effects
 
-from .curve_lesson import Pairs, by_item, learn_curve, pooled_score, split_folds, within_folds
+from .curve_fit import Pairs, by_item, learn_curve, pooled_score, split_folds, within_folds
 from .labels import Label
 
 
@@ -50,7 +50,7 @@ def effects_of(labels: Sequence[Label]) -> RaterEffects:
     return rater_effects(ratings) if len({rater for _, rater, _ in ratings}) > 1 else RaterEffects()
 
 
-def rater_lesson(labels: Sequence[Label], scale: Scale, seed: int) -> DimensionRaters | None:
+def fit_raters(labels: Sequence[Label], scale: Scale, seed: int) -> DimensionRaters | None:
     """Everybody's harshness and spread, and what knowing them is worth; None where fewer than two are named."""
     effects = effects_of(labels)
     if not effects.offsets:
