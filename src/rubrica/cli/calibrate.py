@@ -152,7 +152,7 @@ def _page(fit: CalibrationFit, written: str | None) -> Group:
     parts += [Text(line, "dim") for line in _notes(fit)] if fit.items else []
     if written is not None:
         version = next_version(fit.rubric.version)
-        said = f"{lesson.rubric.name}@{version} with {calibration}"
+        said = f"{fit.rubric.name}@{version} with {calibration}"
         parts.append(Text.assemble("wrote ", (safe(written), "bold"), f": {said}"))
     elif calibration is not None:
         parts.append(Text("nothing is written yet: -o calibrated.yaml keeps it"))
@@ -264,8 +264,8 @@ def _notes(fit: CalibrationFit) -> Iterator[str]:
         yield "Each judge alone: RMSE and rank correlation as it gave its scores; where nine in ten of people’s lie,"
         yield "counted from its own as it counts."
     if fit.unlabelled:
-        yield f"Judged, but without labels here: {', '.join(lesson.unlabelled)}."
+        yield f"Judged, but without labels here: {', '.join(fit.unlabelled)}."
     earlier = fit.rubric.calibration
     if earlier is not None and fit.found.calibration is not None:
-        dropped = f" Its corrections of {', '.join(lesson.replaced)} go with it." if fit.replaced else ""
+        dropped = f" Its corrections of {', '.join(fit.replaced)} go with it." if fit.replaced else ""
         yield f"It takes the place of {earlier}: scores in the labels must be those before correction.{dropped}"

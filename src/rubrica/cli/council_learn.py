@@ -61,7 +61,7 @@ def learn(runs: Saved, preferred: Preferred, out_file: Out = None, as_json: AsJs
 
 def _show(fit: ReviewerFit) -> None:
     screen = out()
-    screen.print(Text(f"{count_of(lesson.sessions, 'session')}, {count_of(lesson.pairs, 'pair')} of answers"))
+    screen.print(Text(f"{count_of(fit.sessions, 'session')}, {count_of(fit.pairs, 'pair')} of answers"))
     if fit.weights:
         table = figures_table(("reviewer",), ("counts",))
         for name, weight in sorted(fit.weights.items(), key=lambda item: -item[1]):
@@ -69,7 +69,7 @@ def _show(fit: ReviewerFit) -> None:
         screen.print(table)
     if fit.alike is not None and fit.learned is not None:
         screen.print(
-            Text(f"right on sessions not learned from: alike {lesson.alike:.0%}, weighted {lesson.learned:.0%}", "dim")
+            Text(f"right on sessions not learned from: alike {fit.alike:.0%}, weighted {fit.learned:.0%}", "dim")
         )
     if fit.reason:
         screen.print(Text(safe(fit.reason), "yellow"))

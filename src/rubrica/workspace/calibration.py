@@ -35,7 +35,7 @@ class CalibratedRubric:
 
     @property
     def file(self) -> str:
-        return f"{self.lesson.rubric.name}-calibrated.yaml"
+        return f"{self.fit.rubric.name}-calibrated.yaml"
 
     @property
     def version(self) -> str:
@@ -45,7 +45,7 @@ class CalibratedRubric:
     def note(self) -> str:
         """What the history says of the version."""
         most = count_of(max(self.fit.items.values(), default=0), "label")
-        return f"{self.lesson.found.calibration}, from up to {most} of each dimension"
+        return f"{self.fit.found.calibration}, from up to {most} of each dimension"
 
 
 def calibrated(labelled: LabelledReviews, on: date) -> CalibratedRubric:
@@ -89,7 +89,7 @@ def keep_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, no
     """Keep the corrected rubric: as the next version, as a fork, or as a rubric that was not here yet."""
     way, entry = way_to_keep(conn, caller, made.fit.rubric)
     if way == "changed":
-        raise ConflictError(f"{made.lesson.rubric.name} has changed since; download the corrected rubric instead")
+        raise ConflictError(f"{made.fit.rubric.name} has changed since; download the corrected rubric instead")
     if entry is None:
         return catalogue.import_draft(conn, caller, _draft(made), now)
     if way == "fork":

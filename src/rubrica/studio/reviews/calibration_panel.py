@@ -95,14 +95,14 @@ class LabelsRow:
         for refusal in fit.found.refused.values():
             ui.label(refusal.reason[:1].upper() + refusal.reason[1:] + ".").classes("quiet")
         if fit.unlabelled:
-            ui.label(f"Judged, but without labels here: {', '.join(lesson.unlabelled)}.").classes("quiet")
+            ui.label(f"Judged, but without labels here: {', '.join(fit.unlabelled)}.").classes("quiet")
         if fit.found.calibration is not None:
             with ui.element("h3"):
                 ui.label("What the judge’s scores would count as")
             _draw(curves(fit))
             if fit.rubric.calibration is not None:
-                lost = f", also those of {', '.join(lesson.replaced)}" if fit.replaced else ""
-                ui.label(f"These corrections take the place of {lesson.rubric.calibration}{lost}.").classes("quiet")
+                lost = f", also those of {', '.join(fit.replaced)}" if fit.replaced else ""
+                ui.label(f"These corrections take the place of {fit.rubric.calibration}{lost}.").classes("quiet")
 
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:
         async def save() -> None:
