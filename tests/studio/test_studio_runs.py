@@ -304,11 +304,11 @@ def test_an_extent_that_cannot_be_meant_is_refused(wish: tuple[str, object, obje
 
 
 def test_how_much_will_be_judged_is_told_beforehand() -> None:
-    assert RunExtent().said(1200) == "1,200 cases: 1,200 evaluations."
-    assert RunExtent("5%").said(1000) == "About 50 of 1,000 cases: about 50 evaluations."
-    assert RunExtent("50", 10, 2).said(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
-    assert RunExtent("50").said(20) == "20 cases: 20 evaluations."
-    assert RunExtent("50").said(None) == ""
+    assert RunExtent().description(1200) == "1,200 cases: 1,200 evaluations."
+    assert RunExtent("5%").description(1000) == "About 50 of 1,000 cases: about 50 evaluations."
+    assert RunExtent("50", 10, 2).description(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
+    assert RunExtent("50").description(20) == "20 cases: 20 evaluations."
+    assert RunExtent("50").description(None) == ""
 
 
 def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:

@@ -104,7 +104,7 @@ def agreement(
     if as_json and output != STDOUT:
         echo_json(_plain(poll, found, levelled, output) | ({"reliability": _plain_reliability(known)} if known else {}))
     elif output == STDOUT and levelled is not None:
-        note(levelled.said)
+        note(levelled.description)
     else:
         by = rubric_of(rubric) if rubric is not None else None
         out().print(_page(poll, found, AxisTitles(found, by), (levelled, output)))
@@ -282,7 +282,9 @@ def _page(
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
     if levelled is not None:
         parts += [Text(safe(line)) for line in levelled.notes]
-        parts.append(Text(f"\n{levelled.said}" + (f"; written to {safe(written)}" if written is not None else "")))
+        parts.append(
+            Text(f"\n{levelled.description}" + (f"; written to {safe(written)}" if written is not None else ""))
+        )
     return Group(*parts)
 
 

@@ -96,7 +96,7 @@ def _lines(found: Comparison, names: tuple[str, str], title: LineTitle) -> Rende
     said: dict[str, list[str]] = {}
     for line in found.lines:
         if line.verdict in ("same", "cannot tell"):
-            said.setdefault(line.said, []).append(title(line))
+            said.setdefault(line.description, []).append(title(line))
     told = [Text.assemble((f"{words}: ", "dim"), safe(", ".join(measures))) for words, measures in said.items()]
     return Group(heading, Text(), table, *([Text(), *told] if told else []))
 

@@ -169,7 +169,7 @@ class OverallJudge:
     model: ModelJudge
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
-        by_rules = evaluate(self.rules, context, told=False).dimensions
+        by_rules = evaluate(self.rules, context, notify=False).dimensions
         given = {name: _outcome(by_rules[name]) for name in axes if name != OVERALL}
         return {**given, OVERALL: await self.model.overall(context)}
 

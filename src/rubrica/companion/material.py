@@ -184,8 +184,8 @@ class Conversations(RunMaterial):
             return replace(spoken, context=None, failure=f"it could not be judged ({ERRORS} says why)")
         if not self.has_judge:
             return JudgedReply(spoken, kept)
-        told = spoken.case not in self._judged_before  # whoever listens hears of each reply once
-        return JudgedReply(spoken, evaluate(rules, spoken.context, spoken.case, told=told), kept)
+        is_new = spoken.case not in self._judged_before  # whoever listens hears of each reply once
+        return JudgedReply(spoken, evaluate(rules, spoken.context, spoken.case, notify=is_new), kept)
 
 
 @dataclass

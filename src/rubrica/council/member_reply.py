@@ -92,7 +92,7 @@ async def ask_member(
         return MemberReply(name, None, spent, cost, refused(reply.text), refusal=words)
     if not text:
         return MemberReply(name, None, spent, cost, _nothing_said(reply))
-    if not transcript.told:
+    if not transcript.has_text:
         transcript.hear(text)  # it came whole: from a file, a cache or a model in this process
     return MemberReply(name, text[: bounds.characters], spent, cost, cut=_cut(reply, bounds))
 

@@ -50,13 +50,13 @@ class AnswerReview(msgspec.Struct, frozen=True, kw_only=True):
 
 def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
     """Each answer with no score yet: only gates that need none can have fired."""
-    return {label: settle(setup.plan, setup.context(label), {}, heard=False) for label in setup.answers}
+    return {label: settle(setup.plan, setup.context(label), {}, notify=False) for label in setup.answers}
 
 
-def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork], *, heard: bool = True) -> dict[str, Evaluation]:
+def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork], *, notify: bool = True) -> dict[str, Evaluation]:
     """Each answer with the mean of what reviewers gave its dimensions; every reviewer's vote is kept."""
-    told = heard and setup.scoring != "holistic"
-    return {label: _pool_answer(setup, hearings, label, heard=told) for label in setup.answers}
+    notify = notify and setup.scoring != "holistic"
+    return {label: _pool_answer(setup, hearings, label, notify=notify) for label in setup.answers}
 
 
 def report_holistic_scores(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> None:
@@ -77,16 +77,16 @@ def opinions(
     authors: Mapping[str, str],
     gated: tuple[Mapping[str, Evaluation], Mapping[str, Evaluation]],
     *,
-    heard: bool = True,
+    notify: bool = True,
 ) -> list[AnswerReview]:
     """What every reviewer gave every answer it saw.
 
-    `gated` are the answers without a score and with all reviewers'. With `heard`, whoever listens to evaluations is
+    `gated` are the answers without a score and with all reviewers'. With `notify`, whoever listens to evaluations is
     told of each.
     """
     unscored, together = gated
     return [
-        _opinion(setup, hearing, place, authors[label] == hearing.reviewer, (unscored[label], together[label], heard))
+        _opinion(setup, hearing, place, authors[label] == hearing.reviewer, (unscored[label], together[label], notify))
         for hearing in hearings
         for place, label in enumerate(hearing.order, 1)
     ]
@@ -101,7 +101,7 @@ def _opinion(
 ) -> AnswerReview:
     label = hearing.order[place - 1]
     by_rubric, whole = hearing.rubric.get(label), hearing.holistic.get(label)
-    unscored, together, heard = gated
+    unscored, together, notify = gated
     overall = _overall(whole)
     seen = AnswerReview(
         reviewer=hearing.reviewer,
@@ -124,7 +124,7 @@ def _opinion(
     if by_rubric is None:
         return seen if whole is None else _as_a_whole(setup, seen, whole, overall, unscored)
     if given := scores_given(by_rubric):
-        evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}", heard=heard)
+        evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}", notify=notify)
         return msgspec.structs.replace(
             seen,
             status="inconclusive" if evaluation.score is None else "scored",
@@ -178,7 +178,7 @@ def _apply_caps(plan: Plan, value: float, evaluation: Evaluation) -> float:
     return round(score if ceiling is None else min(score, ceiling), 2)
 
 
-def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str, *, heard: bool) -> Evaluation:
+def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str, *, notify: bool) -> Evaluation:
     scores: dict[str, Score | Unscored] = {}
     for axis in setup.plan.axes:
         votes = [
@@ -188,7 +188,7 @@ def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: st
         ]
         if votes:
             scores[axis.name] = _mean(votes)
-    return settle(setup.plan, setup.context(label), scores, f"Response {label}", heard=heard)
+    return settle(setup.plan, setup.context(label), scores, f"Response {label}", notify=notify)
 
 
 def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:

@@ -133,8 +133,8 @@ class ReviewStage:
 
     def opinions(self, works: Sequence[ReviewerWork]) -> list[AnswerReview]:
         """What the reviews come to so far; nobody is told."""
-        together = pool_reviews(self.setup, works, heard=False)
-        return opinions(self.setup, works, self.authors, (self.unscored, together), heard=False)
+        together = pool_reviews(self.setup, works, notify=False)
+        return opinions(self.setup, works, self.authors, (self.unscored, together), notify=False)
 
     # --- debate -------------------------------------------------------------------------------------------
 

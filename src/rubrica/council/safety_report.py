@@ -22,7 +22,7 @@ def report_safety(
     passed = None
     if settings.safety_gate:
         question, text = final
-        checked = settle(plan, Context(prompt=question, response=text), {}, heard=False)
+        checked = settle(plan, Context(prompt=question, response=text), {}, notify=False)
         passed = not unsafe_reasons(plan, checked)
     return SafetyReport(settings.safety_gate, settings.safety_score_cap, failed, passed)
 

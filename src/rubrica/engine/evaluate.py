@@ -35,11 +35,11 @@ from .waves import next_wave, waiting_leaves
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
 
 
-def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
-    """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
-    listens hears of it."""
+def evaluate(plan: Plan, context: Context, case: str | None = None, *, notify: bool = True) -> Evaluation:
+    """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `notify` false,
+    listeners do not get the evaluation."""
     state = score_by_code(plan, context) if plan.judged else begin(plan, context)
-    return record(state, case) if told else record_state(state, case)
+    return record(state, case) if notify else record_state(state, case)
 
 
 def score_by_code(plan: Plan, context: Context) -> EvaluationState:
@@ -111,8 +111,8 @@ async def _ask_type(state: EvaluationState, judge: QuestionJudge) -> QuestionCla
         async with asyncio.timeout(seconds):
             return await judge.question_type(state.context)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer, as below
-        said = f"the judge gave no type: {type(error).__name__}: {error}"
-        return QuestionClass("", 0.0, "fallback", said)
+        reason = f"the judge gave no type: {type(error).__name__}: {error}"
+        return QuestionClass("", 0.0, "fallback", reason)
 
 
 async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
@@ -135,13 +135,13 @@ def settle(
     case: str | None = None,
     stored: Evaluation | None = None,
     *,
-    heard: bool = True,
+    notify: bool = True,
 ) -> Evaluation:
     """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
 
     Keys are names of dimensions or of parts; a dimension without a score is Unscored. Of a `stored` evaluation the
-    judge's remarks are kept, and what it said of the type of question. With `heard` false it is a step on the way to
-    another evaluation, of which nobody who listens hears.
+    judge's remarks are kept, and what it said of the type of question. With `notify` false it is a step on the way to
+    another evaluation, and listeners do not get it.
     """
     chosen = stored.classified if stored is not None else None
     state = _open(plan, context, TypeAnswer(stored=chosen) if chosen is not None and chosen.by == "judge" else UNASKED)
@@ -155,7 +155,7 @@ def settle(
                 state.parts[axis.name] = {name: found for name, found in own.items() if name != axis.name}
         elif axis.name not in state.outcomes:
             _settle(state, axis, given, score_by_code=False)
-    return record(state, case) if heard else record_state(state, case)
+    return record(state, case) if notify else record_state(state, case)
 
 
 def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
@@ -280,8 +280,8 @@ def _from_parts(
 ) -> Score | Unscored:
     """The outcome of a node; on the way there its parts get theirs, those that have none yet."""
     for part in node.parts:
-        whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
-        if part.parts and not whole:
+        answered_whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
+        if part.parts and not answered_whole:
             own[part.name] = _from_parts(state, part, own, replies, score_by_code)
         elif part.name not in own:
             own[part.name] = _outcome(state, part, replies, score_by_code)

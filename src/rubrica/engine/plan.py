@@ -96,5 +96,5 @@ class Plan:
                 f"{self.rubric.name} needs {profiles.by} in the context, one of {', '.join(profiles.named)}"
                 + (f"; {wanted!r} is none of them" if wanted is not None else "")
             )
-        said = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
-        return replace(terms[profiles.default], note=f"{said}: profile {profiles.default} was used")
+        reason = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
+        return replace(terms[profiles.default], note=f"{reason}: profile {profiles.default} was used")

@@ -20,10 +20,10 @@ def across_profiles(state: EvaluationState, verdict: str, reason: str) -> tuple[
     verdicts = {name: each.decided or INCONCLUSIVE for name, each in found.items()}
     if verdict == INCONCLUSIVE or set(verdicts.values()) <= {verdict}:
         return verdict, reason, bounds
-    said = ", ".join(f"{each} as {name}" for name, each in verdicts.items())
+    verdicts_text = ", ".join(f"{each} as {name}" for name, each in verdicts.items())
     profiles = state.plan.profiles
     by = profiles.by if profiles is not None else "profile"
-    return INCONCLUSIVE, f"the verdict hangs on the {by}, which is not certain: {said}", bounds
+    return INCONCLUSIVE, f"the verdict hangs on the {by}, which is not certain: {verdicts_text}", bounds
 
 
 def _weighings(state: EvaluationState) -> dict[str, Weighing]:

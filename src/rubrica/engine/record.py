@@ -162,8 +162,8 @@ def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:
 
 
 def _split_reason(split: Mapping[int, str]) -> str:
-    said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
-    return f"the judges do not agree with themselves: {said}"
+    repeats_text = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
+    return f"the judges do not agree with themselves: {repeats_text}"
 
 
 def _parts(state: EvaluationState, axis: AxisPlan, scored: Mapping[str, Outcome]) -> dict[str, DimensionResult]:

@@ -70,8 +70,8 @@ class CalibratedJudge:
         if correction.panel is not None:
             return given  # the panel weighs what its judges gave
         value = apply(self.calibration, axis, self.name, given.value)
-        said = f"{given.value:.4g} corrected to {value:.4g} by {self.calibration}"
-        return msgspec.structs.replace(given, value=value, reason=f"{given.reason} ({said})" if given.reason else said)
+        note = f"{given.value:.4g} corrected to {value:.4g} by {self.calibration}"
+        return msgspec.structs.replace(given, value=value, reason=f"{given.reason} ({note})" if given.reason else note)
 
 
 def expected_rating(people: DimensionRaters, rater: str, value: float) -> float:

@@ -194,7 +194,7 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
     if ask.weigh is not None and reply.stop == "length":  # whatever comes after the answer is not looked at
         reply = msgspec.structs.replace(reply, stop="end")
     written = current_listener()
-    if isinstance(written, Transcript) and not written.told:
+    if isinstance(written, Transcript) and not written.has_text:
         written.hear(reply.text)  # it came whole
     why = f"cut off after {reply.usage.output_tokens:,} tokens"
     if reply.stop == "length" and (saved := _saved(ask, why, reply.text)):

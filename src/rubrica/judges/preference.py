@@ -189,8 +189,8 @@ def pool_preferences(
     choice = _single_best(merits)
     order = tuple(sorted(names, key=lambda name: -merits[name]))
     agreed = max(merits.values())  # 1 where everybody puts the same one first in both orders, 0 for a tie
-    heard = [vote for cast in by_judge.values() for vote in cast]
-    confidence = fmean(vote.confidence for vote in heard) * max(agreed, 0.0)
+    votes_cast = [vote for cast in by_judge.values() for vote in cast]
+    confidence = fmean(vote.confidence for vote in votes_cast) * max(agreed, 0.0)
     return Preference(choice, order, merits, confidence, _reason(choice, by_judge, votes), votes, cost)
 
 

@@ -231,16 +231,16 @@ def read_remarks(found: Mapping[str, Any]) -> Remarks:
     return Remarks(issues, strengths, suggestions, notes)
 
 
-def read_answer(said: object, found: Mapping[str, Any], answers: AnswerSet) -> ReplyScore | NoScore:
+def read_answer(answer: object, found: Mapping[str, Any], answers: AnswerSet) -> ReplyScore | NoScore:
     """The answer that was given, with the reason beside it; one that was not offered is refused by name.
 
     >>> read_answer("maybe", {}, AnswerSet({"yes": 1, "no": 0})).reason
     'the judge answered "maybe", which is none of yes, no'
     """
-    label = answers.find(said) if isinstance(said, str) else None
+    label = answers.find(answer) if isinstance(answer, str) else None
     if label is None:
-        reason = f"the judge answered {_short(said)}, which is none of {answers}"
-        return NoScore(reason, final=isinstance(said, str))
+        reason = f"the judge answered {_short(answer)}, which is none of {answers}"
+        return NoScore(reason, final=isinstance(answer, str))
     value, reason = answers.values[label], reason_of(found)
     if value is None:
         return NoScore(f"{label}: {reason}" if reason else label, final=True, label=label)

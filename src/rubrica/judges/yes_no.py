@@ -78,8 +78,8 @@ def _said(text: str) -> str:
     """The answer in a reply: of a JSON object, or its first word."""
     _, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
-        said = parsed.get("answer", "")
-        return _word(said) if isinstance(said, str) else ""
+        answer = parsed.get("answer", "")
+        return _word(answer) if isinstance(answer, str) else ""
     words = text.split()
     return _word(words[0]) if words else ""
 

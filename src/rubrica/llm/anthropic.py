@@ -143,9 +143,9 @@ class AnthropicModel(HttpModel):
         return MessageAssembly()
 
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
-        least, (system_text, told) = kept_from(self._model), shared_texts(request)
+        least, (system_text, shared_text) = kept_from(self._model), shared_texts(request)
         system = _system(request, marked=len(system_text) >= least)
-        split = bool(told) and len(system_text) + len(told) >= least
+        split = bool(shared_text) and len(system_text) + len(shared_text) >= least
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_tokens,

@@ -57,9 +57,9 @@ class UsageEstimator:
         self._kept: dict[int, int] = {}  # tokens of beginnings, by their hash
 
     def of(self, request: Request) -> Usage:
-        form, (system, told) = str(request.schema), shared_texts(request)  # the form comes before all else
+        form, (system, shared_text) = str(request.schema), shared_texts(request)  # the form comes before all else
         known = kept = 0
-        for beginning in ((system,), (system, told)):
+        for beginning in ((system,), (system, shared_text)):
             if sum(map(len, beginning)) >= self._kept_from:
                 key = hash((form, beginning))
                 known = max(known, self._kept.get(key, 0))

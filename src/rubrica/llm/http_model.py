@@ -157,7 +157,7 @@ class HttpModel(ABC):
         listener.begin()
         answer = await self.open(body)
         if not 200 <= answer.status < 300 or "event-stream" not in answer.headers.get("content-type", ""):
-            return await answer.whole()  # an error, or a server that does not stream
+            return await answer.read_all()  # an error, or a server that does not stream
         lines, whole, size = EventLines(), self._assembly(), 0
         try:
             while chunk := await answer.some():

@@ -38,8 +38,10 @@ def kept_from(model: str) -> int:
 def shared_texts(request: Request) -> tuple[str, str]:
     """What a request has in common with others: its system text, and the beginning of what follows."""
     system = "".join(message.content for message in request.messages if message.role == "system")
-    told = next((message for message in request.messages if message.role != "system"), None)
-    return system, told.content[: told.shared] if told is not None and isinstance(told.shared, int) else ""
+    user_message = next((message for message in request.messages if message.role != "system"), None)
+    return system, user_message.content[: user_message.shared] if user_message is not None and isinstance(
+        user_message.shared, int
+    ) else ""
 
 
 def reads_for_less(model: str, price: Callable[[str, Usage], float | None]) -> bool:

@@ -46,10 +46,10 @@ class RetryPolicy:
         >>> calm.pause(1, 7.0)
         7.25
         """
-        whole = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
+        longest = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
         if retry_after is not None:
-            return max(0.0, retry_after) + whole * self.random()
-        return whole * (0.5 + 0.5 * self.random())
+            return max(0.0, retry_after) + longest * self.random()
+        return longest * (0.5 + 0.5 * self.random())
 
 
 class Retrying:

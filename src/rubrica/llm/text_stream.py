@@ -35,7 +35,7 @@ class Transcript:
     """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
 
     tell: Callable[[str, bool], None] = _ignore_text
-    told: bool = False
+    has_text: bool = False
     _anew: bool = False
     _pieces: list[str] = field(default_factory=list)
     _longest: str = ""  # of the attempts before this one
@@ -46,13 +46,13 @@ class Transcript:
         return max(self._longest, "".join(self._pieces), key=len).strip()
 
     def begin(self) -> None:
-        self._anew = self.told
+        self._anew = self.has_text
         self._longest, self._pieces = self.kept, []
 
     def hear(self, text: str) -> None:
         self._pieces.append(text)
         self.tell(text, self._anew)
-        self.told, self._anew = True, False
+        self.has_text, self._anew = True, False
 
 
 class StreamAssembly(Protocol):

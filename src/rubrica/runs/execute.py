@@ -167,8 +167,8 @@ class _Execution:
         if ending == "finished":
             kept.tidy()
             if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
-                said = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
-                self.on_event(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
+                leftover = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
+                self.on_event(RunNote(f"the run keeps {leftover} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
     def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:

@@ -74,8 +74,8 @@ def _compile(rule: Adjust, reader: RuleReader) -> AdjustRule:
 def _phrases(rule: Adjust) -> Iterator[Phrase]:
     amount = phrase("Add ", Code(rule.add)) if isinstance(rule.add, str) else (Strong(signed(rule.add)),)
     condition = phrase("when ", Code(rule.when)) if rule.when != "True" else ("always",)
-    told = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
-    yield phrase(amount, told)
+    ending = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
+    yield phrase(amount, ending)
 
 
 def _formulas(rule: Adjust) -> tuple[str, ...]:

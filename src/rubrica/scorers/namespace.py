@@ -107,8 +107,8 @@ class Namespace(dict[str, object]):
         """Which texts were not read in full, and what was read of them."""
         if self.in_full:
             return ()
-        told = self._read_texts().notes if self._excerpted else ()
-        return (*told, *self.reasons)
+        notes = self._read_texts().notes if self._excerpted else ()
+        return (*notes, *self.reasons)
 
     def holds(self, formula: Formula) -> bool | None:
         """Whether a condition holds; None where that hangs on what was not read of a text."""

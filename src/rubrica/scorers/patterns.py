@@ -154,12 +154,12 @@ def _pattern_points(pattern: ScoredPattern | PenalisedPattern) -> Phrase:
             often = f" for each match, {pattern.at_most} at most"
     reason = pattern.reason if isinstance(pattern, PenalisedPattern) else ""
     name = pattern.name.replace("_", " ")
-    told = "; ".join(part for part in (name, reason) if part)
+    note = "; ".join(part for part in (name, reason) if part)
     return phrase(
         Strong(signed(points)),
         f"{often} when the {pattern.field} has ",
         pattern_phrase(pattern),
-        f" ({told})." if told else ".",
+        f" ({note})." if note else ".",
     )
 
 

@@ -32,12 +32,12 @@ def points_between(rule: object, namespace: Namespace) -> Reach:
 
     A rule may tell by a method `between`; else it is all that the rule can give.
     """
-    told = getattr(rule, "__self__", rule)
-    between = getattr(told, "between", None)
+    owner = getattr(rule, "__self__", rule)
+    between = getattr(owner, "between", None)
     if between is not None:
         low, high = between(namespace)
         return low, high
-    return getattr(told, "reach", (-inf, inf))
+    return getattr(owner, "reach", (-inf, inf))
 
 
 def reach_with_zero(reach: Reach) -> Reach:

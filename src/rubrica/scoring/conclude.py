@@ -154,15 +154,17 @@ def _why(
         case _:
             pass
     explained = doubts.estimated | doubts.unread.keys()
-    told = {*explained, *decision.labels}
-    missing = [name for name in unknown if not name.endswith("_share") and name not in told]
+    explained_names = {*explained, *decision.labels}
+    missing = [name for name in unknown if not name.endswith("_share") and name not in explained_names]
     if weighing.decided is not None and missing:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
     if weighing.decided is not None:
         fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
-        said = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
+        gates_text = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
         ends = _within(Interval.of(*weighing.bounds))
-        return f"{said}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+        return (
+            f"{gates_text}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+        )
     possible = " or ".join(weighing.verdicts)
     causes = [f"no score for {', '.join(missing)}"] if missing else []
     causes += dict.fromkeys(doubts.unread.values())

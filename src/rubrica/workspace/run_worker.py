@@ -155,8 +155,8 @@ class RunWorker:
         while run_progress.state == "running":
             await asyncio.sleep(EVERY)
             with suppress(StoreError):  # the next time may come through
-                told = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
-                lost, cancelled = told is None, bool(told)
+                answer = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
+                lost, cancelled = answer is None, bool(answer)
             if lost or cancelled or self.leaving:
                 run_progress.stopping.set()
         if lost:

@@ -237,5 +237,5 @@ def _is_fatal(ray: Any, error: Exception) -> bool:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in reversed(lines) if "Error" in line), lines[0] if lines else type(error).__name__)
-    return f"{said} (is the same Rubrica installed there, with the extra cluster?)"
+    line = next((line for line in reversed(lines) if "Error" in line), lines[0] if lines else type(error).__name__)
+    return f"{line} (is the same Rubrica installed there, with the extra cluster?)"

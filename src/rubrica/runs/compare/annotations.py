@@ -52,7 +52,7 @@ def of_comparison(found: Comparison, title: str) -> Iterator[str]:
         yield annotation("notice", f"{title}: {line.measure}", f"improvement: {moved(line)}")
     if found.verdict == "cannot tell":
         unclear = [line for line in found.lines if line.verdict == "cannot tell"]
-        told = "; ".join(f"{line.measure}: {line.said}" for line in unclear[:3])
+        told = "; ".join(f"{line.measure}: {line.description}" for line in unclear[:3])
         yield annotation("warning", title, f"cannot tell: {told}")
 
 
@@ -103,7 +103,7 @@ def summary_table(found: Summary, title: str) -> str:
 
 def comparison_table(found: Comparison, title: str) -> str:
     """A comparison as Markdown, for the summary page of a job."""
-    rows = [(str(line.measure), f"{line.cases:,}", moved(line), line.said) for line in found.lines]
+    rows = [(str(line.measure), f"{line.cases:,}", moved(line), line.description) for line in found.lines]
     return _table(title, ("", "cases", "difference", "verdict"), rows) + "".join(f"- {_cell(n)}\n" for n in found.notes)
 
 

@@ -122,7 +122,7 @@ def compare(
 
     >>> rows = [RunRow(str(n), "r@1.0.0", "pass", 80.0, 100.0) for n in range(9)]
     >>> found = compare(rows, rows)
-    >>> found.verdict, found.lines[0].said
+    >>> found.verdict, found.lines[0].description
     ('same', 'equal on all 9 cases')
     """
     sheets = sheets_of(a, gradings[0], names[0]), sheets_of(b, gradings[1], names[1])

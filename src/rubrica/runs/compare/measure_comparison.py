@@ -85,7 +85,7 @@ class MeasureComparison:
         return max(needed, least, self.cases + 1) - self.cases
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What it comes to, in words."""
         match self.verdict:
             case "improvement" | "regression":
@@ -126,7 +126,7 @@ class MeasureComparison:
             "verdict": self.verdict,
             "bound": self.bound,
             "more": self.more,
-            "said": self.said,
+            "said": self.description,
         }
 
 

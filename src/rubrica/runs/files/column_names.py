@@ -49,10 +49,10 @@ class ColumnGuess:
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The guess in words; empty where all columns are called as the fields are.
 
-        >>> ColumnGuess({"question": "Question", "id": "id"}).told
+        >>> ColumnGuess({"question": "Question", "id": "id"}).description
         'question ← Question'
         """
         return ", ".join(f"{name} ← {column}" for name, column in self.columns.items() if name != column)
@@ -72,7 +72,7 @@ def guess_columns(
 ) -> ColumnGuess:
     """A column for each field that is not given. The field's own name wins; else exactly one column has to fit.
 
-    >>> guess_columns(["Question", "Correct Answer", "Grade Level"], QUESTION_NAMES).told
+    >>> guess_columns(["Question", "Correct Answer", "Grade Level"], QUESTION_NAMES).description
     'question ← Question, answer ← Correct Answer, grade ← Grade Level'
     >>> guess_columns(["stem", "item text"], QUESTION_NAMES).unsure
     {'question': ('stem', 'item text')}

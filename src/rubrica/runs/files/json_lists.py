@@ -86,5 +86,5 @@ def _has_one(found: RecordList, keys: Collection[str]) -> bool:
 def _told(found: Sequence[RecordList]) -> str:
     if not found:
         return "it has none"
-    said = [f"{one.place} ({len(one.records):,})" for one in found[:MOST_TOLD]]
-    return ", ".join(said) + (", …" if len(found) > MOST_TOLD else "")
+    names = [f"{one.place} ({len(one.records):,})" for one in found[:MOST_TOLD]]
+    return ", ".join(names) + (", …" if len(found) > MOST_TOLD else "")

@@ -79,8 +79,8 @@ class QuestionCells:
         if any(not 0 <= place < len(labelled) for place in places):
             if _are_texts(keys, labelled):
                 return found
-            said = f"the key {found['answer']} is no option: there are {len(labelled)}, counted from {self.base}"
-            raise InputError(said)
+            message = f"the key {found['answer']} is no option: there are {len(labelled)}, counted from {self.base}"
+            raise InputError(message)
         letters = [labelled[place][0] for place in places]
         return {
             **found,

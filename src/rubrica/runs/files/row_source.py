@@ -192,8 +192,8 @@ def read_document(source: str, records: str | None = None) -> DocumentSource | N
     if size > LARGEST_DOCUMENT:
         if not named and first not in (b"[", b"{"):
             return None
-        said = f"{path.name} is one JSON document of {size:,} bytes (at most {LARGEST_DOCUMENT:,}"
-        raise InputError(f"{said}; write it as JSON lines, which are read one at a time)")
+        message = f"{path.name} is one JSON document of {size:,} bytes (at most {LARGEST_DOCUMENT:,}"
+        raise InputError(f"{message}; write it as JSON lines, which are read one at a time)")
     text, encoding = "", UTF8
     try:
         text, encoding = decode_text(path.read_bytes())

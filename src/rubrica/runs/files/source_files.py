@@ -65,14 +65,16 @@ class SourceFile:
         self, layout: FileLayout = AS_IT_IS, before: int = 0, range_bytes: int = RANGE_BYTES
     ) -> Iterator[FileCases]:
         """Its cases. Those of a large file in a store are fetched as they are read; other files are fetched first."""
-        whole = layout.records or any("." in name for name in layout.columns)  # what keys mean is told by all of them
+        needs_document = layout.records or any(
+            "." in name for name in layout.columns
+        )  # what keys mean is told by all of them
         with TemporaryDirectory(prefix="rubrica-") as folder, ExitStack() as stack:
             path = Path(folder) / self.name
             streamed: StreamedFile | RangedTable | None = None
-            if not whole and (head := self.stream(range_bytes)) is not None:
+            if not needs_document and (head := self.stream(range_bytes)) is not None:
                 path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
                 streamed = StreamedFile(stack.enter_context(BufferedReader(head)), self.size or 0)
-            elif not whole and (streamed := self.table(path, range_bytes)) is not None:
+            elif not needs_document and (streamed := self.table(path, range_bytes)) is not None:
                 path = streamed.path
             else:
                 path = stack.enter_context(self.local())

@@ -85,11 +85,11 @@ class RunClaim:
     def _wait_for_claims(self, first: dict[str, ObjectInfo], note: Callable[[str], None]) -> None:
         """Wait until other claims are dead; an error where one is renewed."""
         who = {key: self._claimant(key) for key in first}
-        told = ", ".join(f"process {one.process} on {one.host}" for one in who.values() if one is not None)
-        note(f"{told or 'another driver'} had this run until a moment ago; waiting whether it is at work")
+        holders = ", ".join(f"process {one.process} on {one.host}" for one in who.values() if one is not None)
+        note(f"{holders or 'another driver'} had this run until a moment ago; waiting whether it is at work")
         while others := self._others():
             if any(key not in first or info.changed != first[key].changed for key, info in others.items()):
-                raise ClaimedError(f"{told or 'another driver'} is running {self._address}; wait for it")
+                raise ClaimedError(f"{holders or 'another driver'} is running {self._address}; wait for it")
             time.sleep(self._pace.expiry / 10)
 
     def _others(self, *, write: bool = True) -> dict[str, ObjectInfo]:

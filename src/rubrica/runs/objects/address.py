@@ -36,8 +36,8 @@ class ObjectAddress:
             raise InputError(f"{text!r} is no address of an object; write it as s3://BUCKET/NAME")
         address = cls(found[1].lower(), found[2], found[3])
         if address.is_web and ("@" in address.place or "?" in address.key):
-            said = "has a password or a signature in it, which would be written down"
-            raise InputError(f"{address.scheme}://{address.place.rpartition('@')[2]}/… {said}; copy the file first")
+            problem = "has a password or a signature in it, which would be written down"
+            raise InputError(f"{address.scheme}://{address.place.rpartition('@')[2]}/… {problem}; copy the file first")
         return address
 
     @property

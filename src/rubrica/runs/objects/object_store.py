@@ -146,10 +146,12 @@ class ObjectStore:
         except FileNotFoundError:
             raise
         except self._failures as error:
-            said = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
+            message = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
             place = key if key.startswith(self.root) else f"{self.root}/{key}"
             way_out = "look at the address, the network and the credentials in the environment"
-            raise ObjectStoreError(f"{place} cannot be reached: {said or type(error).__name__} ({way_out})") from None
+            raise ObjectStoreError(
+                f"{place} cannot be reached: {message or type(error).__name__} ({way_out})"
+            ) from None
 
 
 def _info(found: ObjectMeta) -> ObjectInfo:
