@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubrica.engine import evaluate as engine
-from rubrica.engine import rejudge as rulings
+from rubrica.engine import rejudge as rejudging
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.extras import requires
@@ -86,12 +86,12 @@ def decide(rubric: RubricLike, scores: Mapping[str, Any], context: ContextLike =
     >>> result.score, result.verdict
     (90.0, 'pass')
     """
-    return rulings.decide(compile(rubric), scores, Context.of(context))
+    return rejudging.decide(compile(rubric), scores, Context.of(context))
 
 
 def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
     """A stored evaluation under a changed rubric, without scoring anything again."""
-    return rulings.rejudge(compile(rubric), stored)
+    return rejudging.rejudge(compile(rubric), stored)
 
 
 def prefer(

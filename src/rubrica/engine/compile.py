@@ -58,7 +58,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
     _name_patterns(rubric, lexicon, vocabulary)
     axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
     before = len(vocabulary.problems)
-    decision = _ruling(rubric, vocabulary)
+    decision = _decision_plan(rubric, vocabulary)
     as_meant = vocabulary.composable and not any(path[:1] == ("dimensions",) and path[-1] == "from" for path in dropped)
     if as_meant and not vocabulary.problems[before:]:
         check_reach(rubric, decision, vocabulary)
@@ -140,7 +140,7 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
     )
 
 
-def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
+def _decision_plan(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
     gates = sorted(
         (_gate(i, rubric, vocabulary) for i in range(len(rubric.gates))),
         key=lambda rule: not rule.gate.before,

@@ -49,7 +49,7 @@ def score_by_code(plan: Plan, context: Context) -> EvaluationState:
         for axis in state.waiting:
             if _decided(state):
                 break
-            _settle(state, axis, {})
+            _set_outcome(state, axis, {})
     return state
 
 
@@ -66,10 +66,10 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
 
 async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = None) -> Evaluation:
     """Score what only a judge can, after `begin`."""
-    _score_what_code_can(state)
+    _score_parts_by_code(state)
     while (waiting := waiting_leaves(state)) and not _decided(state):
         wave = next_wave(state, waiting) if state.plan.rubric.judging.stop == "decided" else waiting
-        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _open_to_judge(state, leaf)}
+        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _asks_judge(state, leaf)}
         replies = await _ask(state, judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
@@ -81,20 +81,20 @@ async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = Non
                 state.parts.setdefault(axis.name, {})[leaf.name] = found
         for axis in {axis.name: axis for axis, leaf in wave if leaf is not axis}.values():
             if all(leaf.name in state.parts[axis.name] for leaf in axis.leaves):
-                _settle(state, axis, {})
+                _set_outcome(state, axis, {})
     return record(state, case)
 
 
-def _score_what_code_can(state: EvaluationState) -> None:
+def _score_parts_by_code(state: EvaluationState) -> None:
     """Give the parts that no judge is asked about their outcomes: they cost nothing, and may decide."""
     for axis in state.waiting:
         if axis.parts:
             own = state.parts.setdefault(axis.name, {})
             for leaf in axis.leaves:
-                if not (leaf.judged and _open_to_judge(state, leaf)):
+                if not (leaf.judged and _asks_judge(state, leaf)):
                     own[leaf.name] = _outcome(state, leaf, {}, score_by_code=True)
             if all(leaf.name in own for leaf in axis.leaves):
-                _settle(state, axis, {})
+                _set_outcome(state, axis, {})
 
 
 def _type_is_open(state: EvaluationState) -> bool:
@@ -128,7 +128,7 @@ async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -
         return dict.fromkeys(axes, Unscored(f"the judge failed: {type(error).__name__}: {error}", "llm"))
 
 
-def settle(
+def evaluate_scores(
     plan: Plan,
     context: Context,
     given: Mapping[str, Score | Unscored],
@@ -154,7 +154,7 @@ def settle(
                 own = {part.name: _accept(state, given[part.name], part) for part in axis.every() if part.name in given}
                 state.parts[axis.name] = {name: found for name, found in own.items() if name != axis.name}
         elif axis.name not in state.outcomes:
-            _settle(state, axis, given, score_by_code=False)
+            _set_outcome(state, axis, given, score_by_code=False)
     return record(state, case) if notify else record_state(state, case)
 
 
@@ -177,7 +177,7 @@ def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
         if axis.scorer is not None:
             outcomes[axis.name] = axis.scorer(namespace)
         else:
-            _settle(state, axis, {})
+            _set_outcome(state, axis, {})
     return state
 
 
@@ -219,7 +219,7 @@ def apply_vetoes(state: EvaluationState) -> bool:
         except FormulaFault:
             continue  # told as an error when the gates are weighed, as one that is open is told then
         if fires:
-            _leave(state, f"the gate {rule.gate.name} decided before scoring")
+            _skip_remaining(state, f"the gate {rule.gate.name} decided before scoring")
             return True
     return False
 
@@ -238,11 +238,11 @@ def _decided(state: EvaluationState) -> bool:
     if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest
         return False
     verdict = INCONCLUSIVE if len(alone) > 1 else verdict
-    _leave(state, f"the verdict is {verdict} whatever this is")
+    _skip_remaining(state, f"the verdict is {verdict} whatever this is")
     return True
 
 
-def _leave(state: EvaluationState, reason: str) -> None:
+def _skip_remaining(state: EvaluationState, reason: str) -> None:
     state.stopped = True
     for axis in state.waiting:
         state.outcomes[axis.name] = NotNeeded(reason, *spent(state.parts.get(axis.name, {}).values()))
@@ -252,7 +252,7 @@ def _leave(state: EvaluationState, reason: str) -> None:
             }
 
 
-def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
+def _asks_judge(state: EvaluationState, axis: AxisPlan) -> bool:
     """Whether a judge is asked: always, or where the offline score is uncertain or cannot tell."""
     try:
         return axis.asked_where is None or axis.asked_where.holds(state.namespace)
@@ -260,7 +260,7 @@ def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
         return True
 
 
-def _settle(
+def _set_outcome(
     state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
 ) -> None:
     """Give an axis its outcome: from a reply, from its own scorer, or from its parts."""
@@ -295,7 +295,7 @@ def _outcome(
         return _accept(state, replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and state.plan.judge is not None and _open_to_judge(state, axis):
+    if axis.judged and state.plan.judge is not None and _asks_judge(state, axis):
         return Unscored("the judge gave no answer for it", "llm")
     return NO_JUDGE if axis.scorer is None else with_bounds(state, axis, axis.scorer(state.namespace))
 

@@ -11,7 +11,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscore
 from rubrica.scorers.namespace import is_number
 
 from .case_plan import case_plan
-from .evaluate import settle
+from .evaluate import evaluate_scores
 from .plan import AxisPlan, Plan
 
 
@@ -24,7 +24,7 @@ def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evalua
     plan = case_plan(plan, context)
     for name, value in _flat(plan, scores).items():
         given[name] = _given_outcome(plan, name, value)
-    return settle(plan, context, given)
+    return evaluate_scores(plan, context, given)
 
 
 def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
@@ -43,7 +43,7 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
         given |= _stored_parts(axis, result)
         if not axis.parts or any(part.name not in result.parts for part in axis.parts):
             given[axis.name] = _stored_outcome(result)
-    return settle(plan, stored.context or Context(), given, stored.case, stored)
+    return evaluate_scores(plan, stored.context or Context(), given, stored.case, stored)
 
 
 def _stored_parts(axis: AxisPlan, result: DimensionResult) -> dict[str, Score | Unscored]:
