@@ -1,4 +1,4 @@
-"""Rubric → Plan: parse every formula, compile every pattern, and refuse what cannot work, all problems at once."""
+"""Rubric → Plan: parse every formula, compile every pattern, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from .vocabulary import Scope, Vocabulary, answer_names
 
 
 def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
-    """The plan of a rubric; a RubricError lists everything that keeps it from working.
+    """Compile a rubric into a plan; a RubricError lists all its problems.
 
-    Plans are kept by content hash, so that a rubric that was loaded or compiled before costs nothing.
+    Plans are cached by content hash, so a rubric that was loaded or compiled before is not compiled again.
     """
     plan = PLANS.get(rubric.hash)
     if plan is None:
@@ -50,7 +50,7 @@ def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
 
 
 def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple[Plan, list[Problem]]:
-    """The plan and everything wrong with the rubric; the plan is only of use when nothing is."""
+    """The plan and all problems of the rubric; the plan is usable only if there are none."""
     vocabulary = Vocabulary(rubric, dropped=dropped)
     lexicon = PatternTable()
     recipes = RecipeCompiler(vocabulary, lexicon)
@@ -86,7 +86,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
 
 def _name_patterns(rubric: Rubric, lexicon: PatternTable, vocabulary: Vocabulary) -> None:
     for name, pattern in rubric.patterns.items():
-        if lexicon.full:  # told already
+        if lexicon.full:  # already reported
             return
         try:
             lexicon.named[name] = lexicon.add(pattern)
@@ -181,7 +181,7 @@ def _decision_plan(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
 
 
 def _weigh_shares(rubric: Rubric) -> bool:
-    """Whether dimensions are weighed as shares of full marks, because they do not all speak the rubric's scale."""
+    """Whether dimensions are weighed as shares of full marks, because they do not all use the rubric's scale."""
     scales = {rubric.scale_of(name) for name in rubric.dimensions}
     return scales != {rubric.scale} or rubric.scale.min < 0
 

@@ -116,7 +116,7 @@ async def _ask_type(state: EvaluationState, judge: QuestionJudge) -> QuestionCla
 
 
 async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
-    """Ask a judge, for no longer than the rubric's deadline leaves. Whatever it raises is its failure, not ours."""
+    """Ask a judge, for no longer than the rubric's deadline leaves. Any exception counts as the judge's failure."""
     seconds = state.plan.rubric.judging.deadline
     left = None if seconds is None else max(seconds - (time.perf_counter() - state.started), 0.0)
     try:
@@ -137,10 +137,10 @@ def evaluate_scores(
     *,
     notify: bool = True,
 ) -> Evaluation:
-    """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
+    """Compute an Evaluation from given scores: nothing is scored.
 
-    Keys are names of dimensions or of parts; a dimension without a score is Unscored. Of a `stored` evaluation the
-    judge's remarks are kept, and what it said of the type of question. With `notify` false it is a step on the way to
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored. From a `stored` evaluation,
+    the judge's remarks and its type of question are kept. With `notify` false it is a step on the way to
     another evaluation, and listeners do not get it.
     """
     chosen = stored.classified if stored is not None else None
@@ -159,13 +159,13 @@ def evaluate_scores(
 
 
 def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
-    """Whether it is open if an axis applies, and it was not scored for that."""
+    """Whether an axis is unscored because it is not known whether it applies."""
     before = state.outcomes.get(axis.name)
     return isinstance(given, Unscored) and isinstance(before, Unscored) and before.may_not_apply
 
 
 def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
-    """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
+    """A state in which everything that needs no judge is scored, or nothing if a gate decides before scoring."""
     state = _open(plan, context, answer)
     check_answered(context)
     if plan.decision.vetoes and apply_vetoes(state):
@@ -189,7 +189,7 @@ def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
 
 
 def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
-    """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
+    """The initial state: only axes that do not apply have an outcome."""
     state = EvaluationState(plan, namespace.context, terms, namespace)
     if plan.criteria is not None and not plan.axes[plan.criteria].parts:
         state.outcomes[plan.axes[plan.criteria].name] = Unscored(no_criteria(namespace.context))
@@ -217,7 +217,7 @@ def apply_vetoes(state: EvaluationState) -> bool:
             early = rule.early is None or state.namespace.holds(rule.early)
             fires = early and state.namespace.holds(rule.when)
         except FormulaFault:
-            continue  # told as an error when the gates are weighed, as one that is open is told then
+            continue  # reported when the gates are evaluated, like a gate that stays open
         if fires:
             _skip_remaining(state, f"the gate {rule.gate.name} decided before scoring")
             return True
@@ -232,10 +232,10 @@ def _decided(state: EvaluationState) -> bool:
     verdict = weigh(state.plan.decision, state.terms, names, unknown).decided
     if verdict is None:
         return False
-    if INCONCLUSIVE in verdicts_by_profile(state).values():  # as another type of question it may yet be another one
+    if INCONCLUSIVE in verdicts_by_profile(state).values():  # another type of question could still change it
         return False
     alone = set(repeat_verdicts(state).values())
-    if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest
+    if INCONCLUSIVE in alone:  # a missing score could still give one repeat another verdict
         return False
     verdict = INCONCLUSIVE if len(alone) > 1 else verdict
     _skip_remaining(state, f"the verdict is {verdict} whatever this is")
@@ -253,7 +253,7 @@ def _skip_remaining(state: EvaluationState, reason: str) -> None:
 
 
 def _asks_judge(state: EvaluationState, axis: AxisPlan) -> bool:
-    """Whether a judge is asked: always, or where the offline score is uncertain or cannot tell."""
+    """Whether a judge is asked: always, unless the rubric asks only where the offline score is uncertain."""
     try:
         return axis.asked_where is None or axis.asked_where.holds(state.namespace)
     except FormulaFault:
@@ -278,7 +278,7 @@ def _from_parts(
     replies: Mapping[str, Score | Unscored],
     score_by_code: bool,
 ) -> Score | Unscored:
-    """The outcome of a node; on the way there its parts get theirs, those that have none yet."""
+    """The outcome of a node, after giving outcomes to those of its parts that have none yet."""
     for part in node.parts:
         answered_whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
         if part.parts and not answered_whole:
@@ -301,7 +301,7 @@ def _outcome(
 
 
 def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
-    """A score that was given: refused where it is off the scale, with the bounds of this rubric where it is offline."""
+    """A given score: rejected if it is off the scale, and with this rubric's bounds if it is offline."""
     if axis.spec.answer_set is not None and isinstance(outcome, Score):
         outcome = _relabelled(outcome, axis)
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
@@ -315,7 +315,7 @@ def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -
 
 
 def _relabelled(score: Score, axis: AxisPlan) -> Score:
-    """An answer at the value that this rubric gives it, and a value with its label: people may have given it."""
+    """An answer with the value that this rubric gives it, or a value with its label."""
     answers = axis.spec.answer_set
     if answers is None:
         return score

@@ -40,8 +40,8 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 class ResponseReview:
     """One response as a reviewer of several saw it.
 
-    `overall` is what a reviewer gave the response as a whole in place of every axis it was asked about. Where it gave a
-    score for some axis, its own totals are not looked at.
+    `overall` is one score for the response as a whole, given instead of scores for the axes. If the reviewer scored any
+    axis, its own totals are ignored.
     """
 
     scores: Mapping[str, Score | Unscored]
@@ -54,7 +54,7 @@ class ResponseReview:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAsides:
-    """What a reviewer is told beside the responses."""
+    """What a reviewer is shown besides the responses."""
 
     points: str = ""  # what other reviewers noted: shown as material
     checked: str = ""  # what code found out about the responses
@@ -62,10 +62,10 @@ class ReviewAsides:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks one model about a rubric's axes. Whatever goes wrong is Unscored with its reason, axis by axis.
+    """Asks one model about a rubric's axes. Failures are Unscored with their reason, axis by axis.
 
     `seed` and `repeat` choose the order in which axes and responses are shown (both 0: as written) and make repeated
-    requests differ. `on_unreadable` is given each request whose reply was of no use, so that a cache can forget it. A
+    requests differ. `on_unreadable` gets each request whose reply was unusable, so that a cache can drop it. A
     score's confidence is the judge's own statement.
     """
 
@@ -95,7 +95,7 @@ class ModelJudge:
         brought = {name: axis for name, axis in axes.items() if name not in own}
         if not brought:
             return Judgement(*await self.together(axes, context))
-        # What a case asks has no place in the instructions: it is asked in batches, behind the material.
+        # Criteria of a case do not belong in the instructions: they are asked in batches, after the material.
         rest = {name: axis for name, axis in axes.items() if name not in brought}
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(self._each(brought, context, MOST_BATCHED))

@@ -12,7 +12,7 @@ from .evaluation import Cost, Remarks, Score, Unscored
 
 
 class Judgement(dict[str, Score | Unscored]):
-    """A judge's answers by axis, together with what it said beside them."""
+    """A judge's answers by axis, and its remarks."""
 
     def __init__(self, answers: Mapping[str, Score | Unscored], remarks: Remarks | None = None) -> None:
         super().__init__(answers)
@@ -20,7 +20,7 @@ class Judgement(dict[str, Score | Unscored]):
 
 
 class Judge(Protocol):
-    """Asked about some axes of one context, it answers each with a Score or Unscored; a Judgement adds remarks."""
+    """Scores some axes of one context, each with a Score or Unscored; a Judgement adds remarks."""
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]: ...
 
@@ -33,12 +33,12 @@ class QuestionClass:
     confidence: float  # the classifier's own, 0 to 1; 0 for a fallback
     source: Literal["offline", "model", "fallback", "given", "cache"]
     reason: str = ""
-    cost: Cost | None = None  # None: nobody was asked
+    cost: Cost | None = None  # None: no model was asked
     duration_ms: float = 0.0
 
 
 @runtime_checkable
 class QuestionJudge(Protocol):
-    """A judge that can be asked for the type of a question where nobody gave it."""
+    """A judge that can classify a question whose type was not given."""
 
     async def question_type(self, context: Context) -> QuestionClass: ...

@@ -67,7 +67,7 @@ def execute_run(
     stop: Event | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> RunOutcome:
-    """Judge what is still to be judged, and make of the folder what a finished run has.
+    """Judge what is still to be judged, and write the files of a finished run.
 
     Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
     only. A RubricaError says why a run cannot be executed at all.
@@ -95,7 +95,7 @@ def execute_run(
             return outcome
         now = clock()
         made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
-        from .finish import finish  # here, since templates and charts need not be there before
+        from .finish import finish  # here, because templates and charts are slow to load and not needed earlier
 
         tally, notes = finish(request.folder, now, preparation.derived)
         for text in (*made, *notes):
@@ -104,7 +104,7 @@ def execute_run(
 
 
 def estimate_run(request: RunRequest, on_event: EventCallback = ignore_event) -> RunEstimate:
-    """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
+    """Estimate the calls and the price of a run: no model is asked and nothing is written."""
     cases, tally = request.cases.found(), RunTally()
     with open_jury(replace(request.judging, dry=True), _note_callback(on_event), warm=cases.repeat > 1) as jury:
         rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
@@ -172,7 +172,7 @@ class _Execution:
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
     def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
-        """Draw every evaluation through to the disk; False where that was stopped."""
+        """Write every evaluation to disk; False if that was stopped."""
         cases = self.request.cases
         evaluator = jury.evaluator if jury is not None else self._by_code()
         selection, expected = cases.settled(), cases.expected()
@@ -192,7 +192,7 @@ class _Execution:
             return draw_results(results, meter.read, self.on_event, self.stop)
 
     def _by_code(self) -> Evaluator | None:
-        """Every core evaluates, unless somebody listens to what is evaluated in this process."""
+        """An evaluator that uses every core, unless something listens to evaluations in this process."""
         return None if listeners else CoreEvaluator(self.request.processes or cores())
 
     def in_bulk(self) -> RunOutcome:
@@ -212,7 +212,7 @@ class _Execution:
 
 
 def _mirror_to_store(request: RunRequest, on_event: EventCallback, stack: ExitStack) -> EventCallback:
-    """Whoever is told, and before that the store, where the run is kept in one: it may have to stop for it."""
+    """`on_event`, after checking the object store that the run is mirrored to, which may stop the run."""
     if request.store is None:
         return on_event
     check = stack.enter_context(mirrored(request.store.address, _note_callback(on_event), request.store.pace))
@@ -238,7 +238,7 @@ def _open_judges(request: RunRequest, on_event: EventCallback, stack: ExitStack)
 
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:
-    """What need not be asked again, where the folder holds a run that would be gone on with."""
+    """The evaluations that need not be made again, if the folder holds a run that would be resumed."""
     if request.store is not None:
         find_copy(request.store.address)
     earlier = read_manifest(request.folder) if request.resume else None
@@ -260,8 +260,8 @@ def _repeated_id_callback(on_event: EventCallback) -> Callable[[Case], None]:
 
 
 def _report_layout_notes(cases: CaseChoice, on_event: EventCallback) -> None:
-    """A folder is made only for files that can be read; how one is read is told where that is not plain. What can be
-    read only once, or is far away, is not opened to find out."""
+    """Check that local files can be read before a folder is made, and report how they are read where that is not
+    obvious. Standard input and remote files are not opened for this."""
     for file in cases.files:
         if file.size is not None and not file.is_remote:
             with cases_of(file.address, cases.layout) as source:

@@ -17,7 +17,7 @@ from .normalise import population_variance
 from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
-"""Dimensions whose bounds are told in a reason; the result has those of all."""
+"""How many dimensions a reason names with their bounds; the result has all of them."""
 JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
@@ -42,9 +42,9 @@ class Conclusion(msgspec.Struct, frozen=True):
 class Doubts:
     """Why some names are known as an interval only."""
 
-    estimated: frozenset[str] = frozenset()  # scores of which people's lie within bounds
+    estimated: frozenset[str] = frozenset()  # scores that are known within bounds only
     estimated_offline: frozenset[str] = frozenset()  # those of them that no judge gave
-    unread: Mapping[str, str] = field(default_factory=dict)  # what hangs on text that was not read, and how much was
+    unread: Mapping[str, str] = field(default_factory=dict)  # names that depend on unread text, and how much was read
 
 
 CERTAIN = Doubts()
@@ -58,10 +58,10 @@ def conclude(
     evidence: Evidence,
     doubts: Doubts,
 ) -> Conclusion:
-    """Weigh the scores, and say why.
+    """Weigh the scores, and explain the result.
 
-    Of the unknown names, the estimated ones have a value in `names` all the same. The score and its steps are told by
-    those values; the bounds of the score, the gates and the verdict by all that the unknown names may be.
+    Estimated names are unknown, but have a value in `names`. The score and its steps use those values; the bounds of
+    the score, the gates and the verdict use the whole range of every unknown name.
     """
     weighing = at = weigh(decision, terms, names, unknown)
     missing = unknown
