@@ -38,18 +38,18 @@ from .stored import evaluations_file, stored_evaluations
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 Level = Annotated[
-    bool, typer.Option("--level", help="Take each judge's harshness and spread out, pool again, and judge again.")
+    bool, typer.Option("--level", help="Remove each judge's harshness and spread, pool again, and judge again.")
 ]
 RubricName = Annotated[
     str | None,
-    rubric_option("The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is."),
+    rubric_option("The rubric to judge by again, for --level; a calibrated one shows how reliable each judge is."),
 ]
 Against = Annotated[
     str | None,
     typer.Option(
         "--against",
         metavar="EVALUATIONS",
-        help="The same cases judged in another way: tell how far answers and verdicts differ, such as those in batches "
+        help="The same cases judged in another way: show how far answers and verdicts differ, such as those in batches "
         "from those one by one.",
     ),
 ]
@@ -63,9 +63,9 @@ Evaluations by several judges, or with repeats, carry votes:
   rubrica eval cases.jsonl -r my-rubric.yaml -J MODEL -J OTHER -o results.jsonl
 
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. Spread
-is the mean distance of the highest from the lowest judge. --level puts every
-judge's scores in standard deviations from its own mean over the file, and
-lays them out again around the panel's; no model is asked."""
+is the mean distance of the highest from the lowest judge. --level standardises
+every judge's scores over the file and rescales them to the panel's mean and
+spread; no model is asked."""
 
 
 @app.command(epilog=EXAMPLES)

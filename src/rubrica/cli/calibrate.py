@@ -39,7 +39,7 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="RUBRIC.yaml", help="Write the rubric with its corrections to this file."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Deals labels into the folds of the cross-validation.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed for the folds of the cross-validation.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica calibrate labels.jsonl -r answer-quality
   rubrica calibrate labels.jsonl -r my-rubric.yaml -o calibrated.yaml
@@ -68,7 +68,7 @@ def calibrate_judges(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Correct judges by what people gave the same responses."""
+    """Correct judges by people's scores of the same responses."""
     suffix = Path(output).suffix if output is not None else ".yaml"
     if suffix not in SUFFIXES:
         raise typer.BadParameter(f"the name of a rubric file ends in {', '.join(SUFFIXES)}", param_hint="--output")

@@ -81,7 +81,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica companion evaluate --prompt system.md -m openai:gpt-4o-mini -s own.yaml --repeat 5 --budget 2 -o runs/mira
 
 The folder is a run's: summary, compare, explain, report and review open it.
-The same command goes on, and asks only for what is missing or new. Exit codes:
+The same command resumes, and asks only for what is missing or new. Exit codes:
 0 deploy or A/B candidate, 100 needs revision or inconclusive, 1 where replies
 or the judge's scores are missing, 130 after Ctrl-C."""
 COMPARE_EXAMPLES = """[bold]Examples[/bold]
@@ -90,8 +90,8 @@ COMPARE_EXAMPLES = """[bold]Examples[/bold]
   rubrica companion compare langfuse:mira@production langfuse:mira@staging --model openai:gpt-4o-mini
 
 Every prompt speaks with every model. Replies are paired by scenario and turn;
-the turns and repeats of one conversation count together. The same command goes
-on. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
+the turns and repeats of one conversation count together. The same command
+resumes. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
 is, or a reply must not be given that the first gives well, 1 where replies or
 scores are missing, 130 after Ctrl-C."""
 
@@ -189,7 +189,7 @@ def compare(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold the same conversations with several prompts and models and tell what is better, worse, or cannot be told."""
+    """Hold the same conversations with several prompts and models, and show what is better, worse or undecided."""
     refuse_both(no_resume=no_resume, retry_errors=retry_errors)
     how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
     page = output if output is not None and is_page(output) else None

@@ -49,7 +49,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Make, open, play and read games of a server.",
+    help="Create, open, play and read the games of a server.",
     epilog=EPILOG,
 )
 
@@ -344,7 +344,7 @@ def board(
         bool, typer.Option("--ratings", help="Elo and Bradley–Terry of its players instead, with their intervals.")
     ] = False,
 ) -> None:
-    """Show who stands where, and where you do."""
+    """Show the leaderboard, and your own rank."""
     if ratings:
         chosen = [by, dimension, season, team, player]
         if form == "csv" or page != 1 or size != PLACES or any(value is not None for value in chosen):

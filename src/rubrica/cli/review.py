@@ -41,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Let people score a sample of a run, and hold the judge against them.",
+    help="Let people score a sample of a run, and compare the judge with them.",
     epilog="""[bold]Examples[/bold]
   rubrica review sample runs/monday --share 0.10 -o review.csv
   rubrica review import review.csv --run runs/monday""",
@@ -67,7 +67,9 @@ By = Annotated[
         help="What the sample is spread over: rubric, verdict, score, doubt, profile, band, or any metadata of cases.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Draws another sample; the same number the same one.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed of the sample: the same number draws the same sample.")
+]
 Output = Annotated[
     str | None,
     typer.Option(
@@ -85,7 +87,7 @@ Sheet = Annotated[
         help="What reviewers read beside it: questions and anchors; as HTML also the texts. Left out: beside the file.",
     ),
 ]
-Open = Annotated[bool, typer.Option("--open", help="Show reviewers what the judge gave. They are blind without it.")]
+Open = Annotated[bool, typer.Option("--open", help="Show reviewers the judge's scores; without it they score blind.")]
 DatabasePlace = Annotated[
     str | None,
     typer.Option("--database", "--db", metavar="FILE|URL", help="A server's database that has the review queue."),
@@ -147,8 +149,8 @@ IMPORT_EXAMPLES = """[bold]Examples[/bold]
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
 difference above 0 means that the judge is kinder than people. Levelled are
 both alphas, judge and people, without each person's harshness and spread. A
-record that cannot be used is told, and the others are used; then the exit
-code is 1."""
+record that cannot be used is reported, and the others are used; the exit code
+is then 1."""
 
 
 # --- drawing a sample -------------------------------------------------------------------------------------

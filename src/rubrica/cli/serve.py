@@ -65,7 +65,7 @@ OwnRuns = Annotated[
         metavar="COUNT",
         min=0,
         max=64,
-        help="Runs that this server works off itself at once; 0: `rubrica worker` works them off (PostgreSQL).",
+        help="Runs that this server executes at once; 0: leave them to `rubrica worker` (PostgreSQL).",
     ),
 ]
 Models = Annotated[
@@ -115,7 +115,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica keys create --role admin
   rubrica serve --host 0.0.0.0 --port 80
 
-The database is made or upgraded by itself, and the bundled rubrics are in it.
+The database is created or upgraded at the start, with the bundled rubrics.
 Without keys the server serves its own machine, and everybody there is an admin."""
 
 

@@ -27,7 +27,7 @@ from .screen import out, safe
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs that are worked off at once.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs executed at once.")]
 Folder = Annotated[
     Path,
     typer.Option(
@@ -44,7 +44,7 @@ Stalled = Annotated[
         metavar="SECONDS",
         min=1.0,
         max=3600.0,
-        help="A worker that says nothing for so long is gone, and others go on with its runs.",
+        help="A worker that is silent for this long counts as dead, and others take over its runs.",
     ),
 ]
 EXAMPLES = """[bold]Examples[/bold]
@@ -62,7 +62,7 @@ def worker(
     folder: Folder = Path("runs"),
     stalled_after: Stalled = TIMES.stalled,
 ) -> None:
-    """Work off runs that servers on one PostgreSQL were asked for.
+    """Execute the runs of servers that share a PostgreSQL database.
 
     They were started in the studio or by POST /api/runs. Any number of workers on any machines share them.
     """
