@@ -209,7 +209,7 @@ class Context(BaseModel):
         return _last_speaker(self) == "user" and not self.has_response
 
     def as_given(self, mode: Literal["json", "python"] = "json") -> dict[str, Any]:
-        """What was given of it, to be read by `of` again; an empty response is told apart from none where it matters."""
+        """What was given of it, to be read by `of` again; an empty response is told apart from none."""
         found = self.model_dump(mode=mode, exclude_defaults=True)
         matters = bool(self.criteria or self.messages)
         return {**found, "response": ""} if matters and self.has_response and not self.response else found
