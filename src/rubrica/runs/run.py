@@ -9,10 +9,12 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from rubrica.errors import RubricaError
 from rubrica.extras import requires

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -38,13 +37,14 @@ class Conclusion(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Doubts:
+class Doubts(msgspec.Struct, frozen=True):
     """Why some names are known as an interval only."""
 
     estimated: frozenset[str] = frozenset()  # scores of which people's lie within bounds
     estimated_offline: frozenset[str] = frozenset()  # those of them that no judge gave
-    unread: Mapping[str, str] = field(default_factory=dict)  # what hangs on text that was not read, and how much was
+    unread: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # what hangs on text that was not read, and how much was
 
 
 CERTAIN = Doubts()

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from rubrica.errors import BusyError, InputError, MissingError, RubricaError
 from rubrica.model.rubric import Rubric
 from rubrica.runs.files.append_only import finished_lines
@@ -162,7 +164,7 @@ class StorePlace:
         return str(self._address)
 
     def _run(self, name: str) -> ObjectAddress:
-        return replace(self._address, key=self._address.under(name))
+        return msgspec.structs.replace(self._address, key=self._address.under(name))
 
     def _may_read(self, address: str) -> bool:
         """Whoever writes a run names the files that it was made of: only what lies here, too, is opened for it."""
