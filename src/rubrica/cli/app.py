@@ -14,10 +14,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
@@ -34,8 +34,7 @@ YOUNG = 50_000
 """New objects that may gather before they are scanned for cycles, once a command is loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEntry:
+class CommandEntry(msgspec.Struct, frozen=True):
     """One line of the command table; the command itself is `app` in the module ``rubrica.cli.<name>``."""
 
     panel: str

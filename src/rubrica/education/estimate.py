@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import RubricaError
 from rubrica.llm.estimate import CostEstimate, UsageEstimator

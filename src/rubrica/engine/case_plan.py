@@ -5,8 +5,9 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from rubrica.errors import ContextError
 from rubrica.hints import nearest

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.model.context import Context
 from rubrica.model.decisions import Profiles
@@ -16,8 +18,7 @@ PLAUSIBLE = 0.9
 """The types of a question are tried in turn until their chances add up to this."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeAnswer:
+class TypeAnswer(msgspec.Struct, frozen=True):
     """What a judge said of the type of a question, here or when the evaluation was stored."""
 
     judged_type: QuestionClass | None = None  # None: nothing was asked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubrica.errors import PatternError, Problem, RubricError
 from rubrica.formula import Formula

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sized
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -37,8 +38,7 @@ _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothi
 _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReading:
+class SchemaReading(msgspec.Struct, frozen=True):
     """A rubric, or as much of it as can be read for further checks, and everything wrong with its shape."""
 
     rubric: Rubric | ShortForm | None

@@ -242,7 +242,9 @@ def _plans(turn: PlayerTurn, plan_of: PlanOf) -> PlansOf:
         plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
         expected = expected_reports(rules_of(turn.game), plan.sources.metrics)
         if expected:
-            plan = replace(plan, sources=replace(plan.sources, expected=expected), conclusions={})
+            plan = msgspec.structs.replace(
+                plan, sources=msgspec.structs.replace(plan.sources, expected=expected), conclusions={}
+            )
         plans[attachment.id] = plan, score_records.is_short(definition)
     return plans
 

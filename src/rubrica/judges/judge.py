@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
 from rubrica.llm.reasoning import room_for
@@ -36,8 +38,7 @@ HOLISTIC_FORM = "Score: X.X | Reasoning: …"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseReview:
+class ResponseReview(msgspec.Struct, frozen=True):
     """One response as a reviewer of several saw it.
 
     `overall` is one score for the response as a whole, given instead of scores for the axes. If the reviewer scored any
@@ -52,8 +53,7 @@ class ResponseReview:
     cut: str = ""  # why there is no more of its reply
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewAsides:
+class ReviewAsides(msgspec.Struct, frozen=True):
     """What a reviewer is shown besides the responses."""
 
     points: str = ""  # what other reviewers noted: shown as material

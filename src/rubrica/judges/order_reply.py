@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rubrica.jsontext import json_values
 from rubrica.model.scale import Scale
@@ -62,8 +63,7 @@ _ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
 Ranks = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyOrder:
+class ReplyOrder(msgspec.Struct, frozen=True):
     """Every response's rank as a judge gave it, 1 being best."""
 
     ranks: Ranks

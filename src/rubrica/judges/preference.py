@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+import msgspec
+
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
 from rubrica.model.evaluation import Cost, Score, Unscored, total_cost
@@ -31,8 +33,7 @@ GENERAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceVote:
+class PreferenceVote(msgspec.Struct, frozen=True):
     """What one judge said of the responses in one order; no ranks where it gave none, and why."""
 
     judge: str
@@ -47,8 +48,7 @@ class PreferenceVote:
         return _single_best({} if self.ranks is None else {name: -rank for name, rank in self.ranks.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(msgspec.Struct, frozen=True):
     """Which response is better, and how all of them stand."""
 
     choice: str | None  # None: a tie

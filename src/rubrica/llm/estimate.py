@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from .budget import Price
 from .model import ModelError, Reply, Request, Usage
@@ -17,8 +18,7 @@ LIKELY_ITEMS = 2
 """Of a list in a reply."""
 
 
-@dataclass(slots=True)
-class CostEstimate:
+class CostEstimate(msgspec.Struct):
     """Calls and tokens so far. `usd` is None where the price is not known."""
 
     model: str

@@ -39,8 +39,7 @@ PASSED_ON: ContextVar[Mapping[str, str]] = ContextVar("rubrica_passed_on")
 """Headers of a request that are sent along with whatever is asked for it: the trace that it belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalField:
+class OptionalField(msgspec.Struct, frozen=True):
     """A field of a request that some models refuse. The request is as good, or nearly, without it.
 
     `hints` are how refusals name it. With `any_fault`, every complaint that names it counts; without,

@@ -10,8 +10,9 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from rubrica.llm.breaker import BreakerTicket, CircuitBreaker
 from rubrica.llm.deadlines import Deadlines
@@ -25,8 +26,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """How long and how often to try. All in seconds but `attempts`."""
 
     attempts: int = 4

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSet:
+class AnswerSet(msgspec.Struct, frozen=True):
     """The labels of one axis. A label without a value leaves the axis unscored, with the judge's reason."""
 
     values: Mapping[str, float | None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
+
+import msgspec
 
 from .context import Context
 from .dimensions import Axis
@@ -25,8 +26,7 @@ class Judge(Protocol):
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionClass:
+class QuestionClass(msgspec.Struct, frozen=True):
     """The type of a question, and how it was found."""
 
     type: str

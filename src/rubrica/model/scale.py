@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .bounds import Number
@@ -62,8 +62,7 @@ def share_of(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low)
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True):
     """What the values from `low` to `high` look like in practice."""
 
     low: float

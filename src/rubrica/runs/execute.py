@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.audience import listeners
 from rubrica.engine.cases import BadLine, Case
@@ -125,8 +125,7 @@ def estimate_run(request: RunRequest, on_event: EventCallback = ignore_event) ->
         return RunEstimate(tally.judged, tuple(jury.estimates), done.skipped if done is not None else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Execution:
+class _Execution(msgspec.Struct, frozen=True):
     """A run in its locked folder."""
 
     request: RunRequest

@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import InputError, RubricaError
 from rubrica.model.rubric import Rubric

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
+
+import msgspec
 
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.formula import Formula, Interval
@@ -39,8 +40,7 @@ MOST_SPANS = 20
 """Matches of one pattern that are kept as evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameSources:
+class NameSources(msgspec.Struct, frozen=True):
     """Where the names in one rubric's formulas come from."""
 
     lexicon: PatternTable

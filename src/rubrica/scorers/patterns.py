@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from rubrica.errors import PatternError
 from rubrica.model.evaluation import RuleHit
@@ -24,8 +25,7 @@ KEYWORDS_SHOWN = 40
 MATCH_WORDS = {"word": "as whole words", "prefix": "as the beginning of words", "substring": "anywhere"}
 
 
-@dataclass(frozen=True, slots=True)
-class PatternPoints:
+class PatternPoints(msgspec.Struct, frozen=True):
     """One pattern and what it is worth."""
 
     label: str
@@ -51,8 +51,7 @@ class PatternPoints:
         return quote(self.field, text, places, self.label)
 
 
-@dataclass(frozen=True, slots=True)
-class PatternRule:
+class PatternRule(msgspec.Struct, frozen=True):
     """A compiled pattern_detection or penalty."""
 
     type: Literal["pattern_detection", "penalty"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -38,13 +37,12 @@ class Conclusion(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Doubts:
+class Doubts(msgspec.Struct, frozen=True):
     """Why some names are known as an interval only."""
 
     estimated: frozenset[str] = frozenset()  # scores that are known within bounds only
     estimated_offline: frozenset[str] = frozenset()  # those of them that no judge gave
-    unread: Mapping[str, str] = field(default_factory=dict)  # names that depend on unread text, and how much was read
+    unread: Mapping[str, str] = msgspec.field(default_factory=dict)  # names that hang on unread text
 
 
 CERTAIN = Doubts()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
+
+from msgspec.structs import replace
 
 from rubrica.text.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.arithmetic import Equation, find_equations

@@ -99,7 +99,7 @@ def _inside(problem: Problem) -> Problem:
 
 
 def _with_line(problem: Problem, document: Document) -> Problem:
-    return replace(problem, line=document.line(problem.path))
+    return msgspec.structs.replace(problem, line=document.line(problem.path))
 
 
 def _note(provenance: Any, draft: Draft) -> str:

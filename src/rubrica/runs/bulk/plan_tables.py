@@ -8,13 +8,14 @@ kept by that. So figures are equal to those of one evaluation after the other, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import copysign
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.evaluate import apply_vetoes, open_state
 from rubrica.engine.outcomes import NotApplicable, NotNeeded, Outcome

@@ -6,9 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from rubrica import __version__
 from rubrica.errors import RubricaError

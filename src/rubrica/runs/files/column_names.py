@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 QUESTION_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "item_id", "qid", "record_id", "question_number", "item_number", "item_no", "uid"),
@@ -41,12 +42,11 @@ CASE_NAMES: Mapping[str, tuple[str, ...]] = {
 _OPTION = re.compile(r"(?:(?:option|choice|answer|opt|alternative)([a-j]|[1-9]|10)|([a-j]))")
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnGuess:
+class ColumnGuess(msgspec.Struct, frozen=True):
     """Which column each field is read from, and fields for which several columns would do."""
 
     columns: Mapping[str, str]
-    unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unsure: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
     def description(self) -> str:

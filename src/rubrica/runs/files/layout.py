@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
+
+import msgspec
 
 from rubrica.errors import InputError
 
@@ -18,11 +19,12 @@ MOST_NAMED = 30
 _SEVERAL = ","
 
 
-@dataclass(frozen=True, slots=True)
-class FileLayout:
+class FileLayout(msgspec.Struct, frozen=True):
     """What whoever owns the file says of it; what is left out is as it is."""
 
-    columns: Mapping[str, str] = field(default_factory=dict)  # field ← column, several with commas, or a.b inside
+    columns: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # field ← column, several with commas, or a.b inside
     records: str | None = None  # the list in a JSON document, or the sheet of a workbook
     key_base: KeyBase | None = None  # what the first option's number is, where keys are numbers
 

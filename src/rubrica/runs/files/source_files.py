@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import msgspec
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import InputError, RubricaError
@@ -24,8 +26,7 @@ from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, is_line_file
 _STREAMED = (".jsonl", ".ndjson", *CSV_ENDINGS)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(msgspec.Struct, frozen=True):
     """A file of cases: its path, or its address in a store."""
 
     address: str
@@ -173,7 +174,7 @@ def _remote_files(source: str) -> Iterator[SourceFile]:
 
 
 def _remote_file(address: ObjectAddress, info: ObjectInfo) -> SourceFile:
-    return SourceFile(str(replace(address, key=info.key)), info.size, _stamp(info))
+    return SourceFile(str(msgspec.structs.replace(address, key=info.key)), info.size, _stamp(info))
 
 
 def _stamp(info: ObjectInfo) -> str:

@@ -11,7 +11,6 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import uuid4
 
@@ -25,8 +24,7 @@ from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore
 CLAIMS = "claims"
 
 
-@dataclass(frozen=True, slots=True)
-class StorePace:
+class StorePace(msgspec.Struct, frozen=True):
     """How often things happen, in seconds."""
 
     commit: float = 3.0  # between two commits

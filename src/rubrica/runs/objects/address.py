@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import InputError
 
@@ -17,8 +19,7 @@ _ANY_DEPTH = "**"
 SUCH_AS = "an address such as s3://BUCKET/runs/monday"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectAddress:
+class ObjectAddress(msgspec.Struct, frozen=True):
     """An object, several by a pattern, or everything under a name.
 
     >>> ObjectAddress.of("s3://data/cases/monday.jsonl").name

@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
@@ -36,8 +37,7 @@ class ObjectStoreError(RubricaError):
     """A store could not be reached, or refused; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
+class ObjectInfo(msgspec.Struct, frozen=True):
     """An object as its store lists it."""
 
     key: str
