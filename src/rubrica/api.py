@@ -44,11 +44,12 @@ def evaluate(
     prompt: str = "",
     response: str | None = None,
     context: ContextLike = None,
-    judge: Judge | str | None = None,
+    judge: Judge | str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Judge one response. Without a judge, judged dimensions use their offline scorer and say so.
 
-    A judge may be given by name, such as ``"anthropic:claude-haiku-4-5"``; for many responses open a `Jury` once.
+    A judge may be given by name, such as ``"anthropic:claude-haiku-4-5"``, and several names are a panel; for many
+    responses open a `Jury` once.
 
     >>> result = evaluate("speed-demon", response="Done.", context={"metadata": {"response_time": 20}})
     >>> result.score, result.verdict
@@ -67,14 +68,14 @@ async def aevaluate(
     prompt: str = "",
     response: str | None = None,
     context: ContextLike = None,
-    judge: Judge | str | None = None,
+    judge: Judge | str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Judge one response inside a running event loop."""
     seen = _context(context, prompt, response)
-    if not isinstance(judge, str):
+    if not isinstance(judge, str | Sequence):
         return await engine.aevaluate(compile(rubric, judge=judge), seen)
     plan = compile(rubric)
-    async with _jury(judge) as jury:
+    async with _jury(*([judge] if isinstance(judge, str) else judge)) as jury:
         return await engine.aevaluate(compile(plan, judge=jury.judge(plan.rubric)), seen)
 
 

@@ -213,6 +213,8 @@ def test_a_key_that_looks_like_criteria_is_named() -> None:
     assert found.dimensions["answer"].reason.startswith("the case has no criteria; it has 'criterias'")
     with pytest.raises(ContextError, match=r"criterium: is not a known key \(did you mean 'criterion'\?\)"):
         Context.of({"criteria": [{"criterium": "Names a dose."}]})
+    with pytest.raises(RubricError, match=r"tone.answer: is not a key of a dimension \(did you mean 'answers'\?\)"):
+        rubrica.load({**RUBRIC, "dimensions": {"tone": {"asks": "Is it?", "answer": {"yes": 1, "no": 0}, "points": 1}}})
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def _all_points(
         vocabulary.report(f"no points for {', '.join(missing[:10])}", path, "give every one points")
     elif axes and not earned_elsewhere and all(spec.points is not None and spec.points < 0 for spec in axes.values()):
         message = "the points are all negative, so nothing can be earned"
-        vocabulary.report(message, path, "give at least one points above zero")
+        vocabulary.report(message, path, "give some of them points above zero")
 
 
 def check_sum(weights: Mapping[str, float | None], path: Path, vocabulary: Vocabulary) -> None:

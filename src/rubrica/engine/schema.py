@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rubrica.errors import Problem
-from rubrica.hints import did_you_mean
+from rubrica.hints import did_you_mean, nearest
 from rubrica.model import decisions, dimensions, judge_options
 from rubrica.model import rubric as rubric_models
 from rubrica.model import rules as rule_models
@@ -31,6 +31,8 @@ _FIXES = {
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
 NEGATIVE_WEIGHT = "to take points away, give every one `points` in place of a weight, with `score: {points: true}`"
+AXIS_KEYS = ("answers", "examples", "points", "parts", "tags", "weight")
+"""Keys of a dimension or a part that are near to keys of other things."""
 MANY_DIMENSIONS = "group them as `parts` of fewer, which may be 5,000 in all"
 EMPTY = "is empty"
 """What is said of a list or a mapping that needs an entry."""
@@ -111,6 +113,8 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
         case "extra_forbidden":
             known = _known_keys()
             if last in known:
+                if path[0] == "dimensions" and hint and (meant := nearest(last, AXIS_KEYS, 0.85)):
+                    return Problem("is not a key of a dimension", path, fix=f"did you mean {meant!r}?")
                 return Problem("does not belong here", path, fix="remove it, or move it to where it belongs")
             return Problem("is not a known key", path, fix=did_you_mean(last, known if hint else (), "remove it"))
         case "union_tag_invalid":

@@ -271,8 +271,10 @@ def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hint(fault: Mapping[str, Any]) -> str:
-    """What a key of a criterion may have been meant for, where nothing knows it."""
+    """What a key of a criterion may have been meant for, where nothing knows it, or what a name looks like."""
     place = fault["loc"]
+    if place[:1] == ("criteria",) and fault["type"] == "string_pattern_mismatch":
+        return " (a letter, then letters, digits and _)"
     if fault["type"] != "extra_forbidden" or place[0] != "criteria" or len(place) != 3:
         return ""
     return f" ({did_you_mean(str(place[-1]), Criterion.model_fields, 'remove it')})"

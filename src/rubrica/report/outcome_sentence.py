@@ -69,7 +69,7 @@ class OutcomeSentences:
         if because:
             said.insert(0, sentence(because))
         if lost := self._most_lost(facts):
-            said.append(f"Most lost: {lost}.")
+            said.append(sentence(f"Most lost: {lost}"))
         return " ".join(said)
 
     def _as_it_says(self, facts: OutcomeFacts) -> str:
