@@ -83,7 +83,9 @@ async def ask_member(
         reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):
-        return _half_way(MemberReply(name, None, spent, silence=_shorten_reason(reply)), transcript.kept, bounds)
+        return _half_way(
+            MemberReply(name, None, spent, silence=_shorten_reason(reply)), transcript.longest_text, bounds
+        )
     usd = members.price(name, reply.usage) if members.price is not None else None
     cost = Cost(0.0) if reply.cached else Cost(usd, reply.usage.input_tokens, reply.usage.output_tokens)
     text = reply.text.strip()
@@ -93,7 +95,7 @@ async def ask_member(
     if not text:
         return MemberReply(name, None, spent, cost, _nothing_said(reply))
     if not transcript.has_text:
-        transcript.hear(text)  # it came whole: from a file, a cache or a model in this process
+        transcript.receive(text)  # it came whole: from a file, a cache or a model in this process
     return MemberReply(name, text[: bounds.characters], spent, cost, cut=_cut(reply, bounds))
 
 

@@ -281,7 +281,7 @@ def _check_pool(rubric: Rubric, vocabulary: Vocabulary) -> None:
 
 
 def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabulary) -> None:
-    if name not in rubric.dimensions and not vocabulary.lost(name):
+    if name not in rubric.dimensions and not vocabulary.is_unreadable(name):
         vocabulary.report(f"there is no dimension {name!r}", path, f"one of {', '.join(rubric.dimensions)}")
 
 
