@@ -53,7 +53,7 @@ def test_a_run_is_with_one_worker_and_comes_back_from_one_that_does_not_see_it(q
             await service.database.write(catalogue.create, LOCAL, read_draft(SPEED), service.clock())
             await service.runs.start(LOCAL, plain)
             with pytest.raises(HandedBackError):
-                await worker_of(service, tmp_path / "elsewhere").work_off("seen", 1)
+                await worker_of(service, tmp_path / "elsewhere").execute_queued("seen", 1)
             status = await service.runs.status(LOCAL, "seen")
             assert (status.line.state, "does not see its folder" in status.line.why) == ("waiting", True)
             first = await service.database.write(take_run, "seen", 1, "one", service.clock())
@@ -62,7 +62,7 @@ def test_a_run_is_with_one_worker_and_comes_back_from_one_that_does_not_see_it(q
             assert second is not None
             assert await service.database.write(advance_run, first, {"done": 7}, service.clock()) is None
             assert await service.database.write(advance_run, second, {"done": 1}, service.clock()) is False
-            await worker_of(service).work_off("seen", 1)
+            await worker_of(service).execute_queued("seen", 1)
             assert (await service.runs.status(LOCAL, "seen")).line.state == "finished"
             found = await service.database.read(queued_run, "seen", status.line.id)
             assert (found.state, found.attempt) == ("ended", 4) if found is not None else False
