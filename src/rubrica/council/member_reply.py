@@ -15,7 +15,7 @@ import msgspec
 
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
-from rubrica.llm.reasoning import Effort, room_for
+from rubrica.llm.reasoning import Effort, reasoning_tokens
 from rubrica.llm.text_stream import Transcript, streaming_to
 from rubrica.model.evaluation import Cost
 from rubrica.text.style import refusal_spans
@@ -74,7 +74,7 @@ async def ask_member(
     request = Request(
         messages=messages,
         schema=bounds.schema,
-        max_tokens=bounds.tokens + room_for(members.spec(name), bounds.effort),
+        max_tokens=bounds.tokens + reasoning_tokens(members.spec(name), bounds.effort),
         seed=bounds.seed,
         effort=bounds.effort or msgspec.UNSET,
     )

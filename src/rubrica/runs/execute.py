@@ -166,7 +166,7 @@ class _Execution:
         )
         if ending == "finished":
             kept.tidy()
-            if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
+            if (gone := kept.done.missing_cases) and request.cases.selection == EVERY_CASE:
                 leftover = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
                 self.on_event(RunNote(f"the run keeps {leftover} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
