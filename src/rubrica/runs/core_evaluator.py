@@ -94,7 +94,7 @@ class _CoreProcess:
             stdout=subprocess.PIPE,
             env=worker_environment(),
         )
-        self.orders, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
+        self.requests, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
         self.chunks: deque[_Chunk] = deque()
         self.is_ready = False  # to be handed cases: it has started, and was not lost since
         self._given: SimpleQueue[_Chunk | None] = SimpleQueue()
@@ -108,9 +108,9 @@ class _CoreProcess:
         """Hand over what is given, as fast as the process reads it. One that is gone is noticed where it answers."""
         with suppress(OSError, ValueError):
             while (chunk := self._given.get()) is not None:
-                write_message(self.orders, self._message(chunk))
+                write_message(self.requests, self._message(chunk))
         with suppress(OSError):
-            self.orders.close()
+            self.requests.close()
 
     def _message(self, chunk: _Chunk) -> bytes:
         rubrics = {}
