@@ -16,14 +16,13 @@ from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
 from typer.testing import Result
 
 import rubrica
-from rubrica.cli.progress import progress_text
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.bulk_choice import takes_bulk
 from rubrica.runs.files.case_source import JsonCases
 from rubrica.runs.files.folder import locked
-from rubrica.runs.progress import ProgressMeter
+from rubrica.runs.progress import ProgressMeter, progress_text
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.stored import StoredRun

@@ -149,8 +149,13 @@ def session_page(result: CouncilResult) -> RenderableType:
     parts.append(Text(_bill(result), "dim"))
     by_chair = result.final.chair is not None and not result.final.fallback
     written = f"Final answer, by {result.final.author}" if by_chair else f"Answer of {result.final.author}"
-    parts += [Text(), Text(safe(written), "bold"), Padding(Text(safe(result.final.text)), (0, 0, 0, 2), expand=False)]
+    parts += [Text(), answer_block(written, result.final.text)]
     return Group(*parts)
+
+
+def answer_block(title: str, text: str) -> RenderableType:
+    """An answer under its title, set in."""
+    return Group(Text(safe(title), "bold"), Padding(Text(safe(text)), (0, 0, 0, 2), expand=False))
 
 
 def _ranking(result: CouncilResult) -> Table:
@@ -160,8 +165,7 @@ def _ranking(result: CouncilResult) -> Table:
     tied = {label for group in result.ranking.ties for label in group}
     whole = {one.label: one.value for one in result.holistic.standings} if result.holistic else {}
     for ranked_answer in result.ranking.standings:
-        overall = result.overall(ranked_answer.label)
-        share = None if overall is None else overall / result.out_of
+        share = _drawn_share(ranked_answer, result)
         place = "—" if ranked_answer.rank is None else f"{ranked_answer.rank}{'=' * (ranked_answer.label in tied)}"
         table.add_row(
             place,
@@ -173,6 +177,14 @@ def _ranking(result: CouncilResult) -> Table:
             *([figure(whole.get(ranked_answer.label))] if result.holistic else []),
         )
     return table
+
+
+def _drawn_share(ranked_answer: RankedAnswer, result: CouncilResult) -> float | None:
+    """How long an answer's bar is: what it is ranked by, which for z has no ends, so its mean score is drawn."""
+    if result.ranking.pool == "borda":
+        return ranked_answer.value
+    overall = result.overall(ranked_answer.label)
+    return None if overall is None else overall / result.out_of
 
 
 def _borda(ranked_answer: RankedAnswer) -> str:

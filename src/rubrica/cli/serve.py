@@ -54,8 +54,8 @@ Runs = Annotated[
         metavar="DIR|URL",
         envvar="RUBRICA_RUNS",
         show_envvar=False,
-        help="Where `rubrica run -o DIR/NAME` put runs, for the studio to show: a folder, or s3://BUCKET/runs; repeat "
-        "it. Runs are started in the first folder. Left out: RUBRICA_RUNS, or runs.",
+        help="Where runs lie, or `rubrica run -o DIR/NAME` put them: a folder, or s3://BUCKET/runs; repeat it. Runs "
+        "are started in the first folder unless another place is asked for. Left out: RUBRICA_RUNS, or runs.",
     ),
 ]
 OwnRuns = Annotated[

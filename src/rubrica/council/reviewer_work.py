@@ -122,6 +122,7 @@ class ReviewSetup:
             members.named(reviewer),
             self._rubric(),
             max_tokens=self._room(reviewer, members),
+            limit_key="review_tokens",
             price=members.price,
             fence_source=members.fence_source,
             clock=members.clock,

@@ -167,7 +167,7 @@ def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored)
 def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
     """A state in which everything that needs no judge is scored, or nothing if a gate decides before scoring."""
     state = _open(plan, context, answer)
-    check_answered(context)
+    check_answered(plan, context)
     if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -30,6 +30,7 @@ _FIXES = {
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
 NEGATIVE_WEIGHT = "to take points away, give every one `points` in place of a weight, with `score: {points: true}`"
+MANY_DIMENSIONS = "group them as `parts` of fewer, which may be 5,000 in all"
 EMPTY = "is empty"
 """What is said of a list or a mapping that needs an entry."""
 _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothing unread
@@ -126,7 +127,9 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
             given, most = error["input"], error["ctx"]["max_length"]
             return Problem(f"{_short(repr(given))} has {len(given):,} characters", path, fix=f"at most {most:,}")
         case "too_long":
-            return Problem(f"has {_items(error, 'actual_length')}", path, fix=f"at most {error['ctx']['max_length']:,}")
+            most = f"at most {error['ctx']['max_length']:,}"
+            fix = f"{most}; {MANY_DIMENSIONS}" if path == ("dimensions",) else most
+            return Problem(f"has {_items(error, 'actual_length')}", path, fix=fix)
         case "too_short":
             return Problem(EMPTY, path, fix=f"at least {_items(error, 'min_length')}")
         case _:
@@ -141,6 +144,8 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
 
 def _items(error: ErrorDetails, key: str) -> str:
     count = error["ctx"][key]
+    if count is None and isinstance(error["input"], Sized):
+        count = len(error["input"])
     return f"{count:,} entry" if count == 1 else f"{count:,} entries" if count else "more entries"
 
 

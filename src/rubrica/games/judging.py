@@ -35,7 +35,7 @@ from rubrica.workspace.work_pool import RunInThread
 
 from .composite import Composite, CompositePart, compose
 from .fair_play import expected_reports, refuse_reports, rules_of
-from .open_scores import NO_ANSWER, first_clause, judge_failed, next_try, without_provider_errors
+from .open_scores import NO_ANSWER, dimension_failed, first_clause, judge_failed, next_try, without_provider_errors
 from .overrides import overridden, overridden_hash
 from .turns import AttachmentScore, AttachmentScores, PendingRound, PlayerTurn
 
@@ -203,10 +203,11 @@ async def _judge_sheet(
     for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
         given_outcome = score_records.outcome(evaluation, short=short)
         outcome = with_worst(given_outcome, evaluation, plans[attachment.id], context)
-        execution = RoundExecution(evaluation, outcome, snapshot)
+        told = evaluation if outcome is given_outcome else msgspec.structs.replace(evaluation, reason=outcome.reason)
+        execution = RoundExecution(told, outcome, snapshot)
         row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
-        shown = execution.outcome if turn.trusted else _as_others_see(execution.outcome)
+        shown = execution.outcome if turn.trusted else _as_others_see(execution)
         given.append(_score_reply(row.id, attachment, shown))
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
@@ -320,12 +321,15 @@ def with_worst(
     )
 
 
-def _as_others_see(outcome: ScoreOutcome) -> ScoreOutcome:
+def _as_others_see(execution: RoundExecution) -> ScoreOutcome:
     """An outcome without what a provider said when it failed: that is for whoever made the game."""
+    outcome, judged = execution.outcome, execution.evaluation.dimensions
     if outcome.normalized_score is not None:
         return outcome
     dimensions = {
-        name: msgspec.structs.replace(score, reason=NO_ANSWER, parts=msgspec.UNSET) if score.value is None else score
+        name: msgspec.structs.replace(score, reason=NO_ANSWER, parts=msgspec.UNSET)
+        if score.value is None and dimension_failed(judged[name])
+        else score
         for name, score in outcome.dimension_scores.items()
     }
     return msgspec.structs.replace(outcome, reason=first_clause(outcome.reason), dimension_scores=dimensions)

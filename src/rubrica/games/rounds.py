@@ -167,7 +167,7 @@ def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
         _voided(round_),
         not sees.reads(round_),
         scores=[
-            sees.score(_kept_score(score, by_id[score.attachment_id]), round_)
+            sees.score(_kept_score(score, by_id[score.attachment_id]), round_, score.record)
             for score in found
             if score.attachment_id is not None
         ],

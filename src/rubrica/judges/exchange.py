@@ -108,6 +108,7 @@ class AskingTerms(msgspec.Struct, frozen=True, gc=False):
     clock: Callable[[], float] = time.perf_counter
     deadline: float | None = None  # seconds for the whole exchange
     effort: Effort | None = None  # of a model that reasons
+    limit_key: str = "judging.max_tokens"  # the setting that allows more tokens
 
     def forget(self, request: Request) -> None:
         """Tell whoever keeps replies that the one to this request was of no use."""
@@ -279,7 +280,7 @@ def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost
     if reply.stop == "length":
         raise _Unusable(
             f"the reply was cut off after {reply.usage.output_tokens} tokens "
-            f"(allow more than {request.max_tokens} by judging.max_tokens)"
+            f"(allow more than {request.max_tokens} by {terms.limit_key})"
         )
     return reply.text
 

@@ -75,6 +75,7 @@ class ModelJudge:
     repeat: int = field(default=0, kw_only=True)
     temperature: float = field(default=0.0, kw_only=True)
     max_tokens: int | None = field(default=None, kw_only=True)  # for one reply; left out, by what is asked
+    limit_key: str = field(default="judging.max_tokens", kw_only=True)  # the setting that allows more of them
     price: Price | None = field(default=None, kw_only=True)
     fence_source: TokenSource = field(default=process_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
@@ -345,6 +346,7 @@ class ModelJudge:
             self.clock,
             deadline,
             judging.effort,
+            self.limit_key,
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rubrica.report.figures import count_of, dollars, duration
+
 from .events import RunAdvanced
 from .files.case_source import CaseSource
 from .run_writer import RunWriter
@@ -37,3 +39,18 @@ class ProgressMeter:
         nodes = self.judging.nodes if self.judging is not None else None
         seconds = self.clock() - self.started
         return RunAdvanced(done, tally.judged, seconds, total, self.expected is None, tally.cost, nodes)
+
+
+def progress_text(now: RunAdvanced) -> str:
+    """How far a run is, in one line: how many, how fast, what it cost, how long it will take."""
+    rate = now.judged / now.seconds if now.seconds > 0 else 0.0
+    about = "about " if now.estimated else ""
+    facts = [f"{now.done:,} of {about}{now.total:,}" if now.total is not None else f"{now.done:,} done"]
+    facts.append(f"{rate:,.0f} a second" if rate >= 10 else f"{rate:.1f} a second")
+    if now.nodes is not None:
+        facts.append(count_of(now.nodes, "node"))
+    if now.cost is not None:
+        facts.append(dollars(now.cost.usd))
+    if now.total is not None and rate > 0:
+        facts.append(f"{duration(1000 * (now.total - now.done) / rate)} left")
+    return " · ".join(facts)

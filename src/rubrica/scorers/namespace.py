@@ -253,6 +253,12 @@ class Namespace(dict[str, object]):
             return self._leave_open(name)
         return self._sources.defaults[name]  # a KeyError where there is no default either
 
+    def unreported(self, names: Iterable[str]) -> list[str]:
+        """Those among some names that were to be reported, were read, and are not there."""
+        if self.in_full:
+            return []
+        return sorted(name for name in names if name in self._partial and name in self._sources.expected)
+
     def _leave_open(self, name: str) -> float:
         """Take note that a metric may be any number."""
         self._leave_unread()

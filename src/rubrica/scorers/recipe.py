@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -12,7 +12,7 @@ from rubrica.model.dimensions import Check, UnscoredWhen
 from rubrica.model.evaluation import RuleHit, Score, Unscored
 
 from .namespace import Namespace
-from .rule import points_between
+from .rule import names_of, points_between
 
 Scorer = Callable[[Namespace], Score | Unscored]
 """Anything that maps a namespace to a Score, or to a reasoned absence."""
@@ -37,7 +37,7 @@ class RuleScorer:
         if not namespace.in_full and namespace.reasons:
             between = self._between(namespace)
             if between[0] != between[1]:
-                return partly_read(namespace, between, tuple(hits))
+                return partly_read(namespace, between, tuple(self._known_hits(namespace)))
         points = self.start
         for hit in hits:
             points += hit.points
@@ -49,6 +49,13 @@ class RuleScorer:
             value = self._on_scale(points)
             reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
         return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
+
+    def _known_hits(self, namespace: Namespace) -> Iterator[RuleHit]:
+        """What the rules give; one that reads a metric which nobody reported gives nothing, and says so."""
+        for rule in self.rules:
+            lacking = ", ".join(namespace.unreported(names_of(rule)))
+            for hit in rule(namespace):
+                yield RuleHit(hit.rule, hit.type, 0.0, error=f"{lacking} was not reported") if lacking else hit
 
     def _between(self, namespace: Namespace) -> tuple[float, float]:
         """The least and the greatest value, whatever stands in the parts of texts that were not read."""

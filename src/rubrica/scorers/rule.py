@@ -40,6 +40,11 @@ def points_between(rule: object, namespace: Namespace) -> Reach:
     return getattr(owner, "reach", (-inf, inf))
 
 
+def names_of(rule: object) -> frozenset[str]:
+    """The names a rule reads besides patterns, as far as it tells them."""
+    return getattr(getattr(rule, "__self__", rule), "names", None) or frozenset()
+
+
 def reach_with_zero(reach: Reach) -> Reach:
     """The reach of something that may also give nothing."""
     return min(reach[0], 0.0), max(reach[1], 0.0)

@@ -29,7 +29,7 @@ CLAIMS = "claims"
 class StorePace:
     """How often things happen, in seconds."""
 
-    commit: float = 10.0  # between two commits
+    commit: float = 3.0  # between two commits
     beat: float = 5.0  # between two renewals of the claim
     expiry: float = 30.0  # from the last renewal of a claim until it is dead
     patience: float = 60.0  # while a store that fails is asked again

@@ -37,7 +37,7 @@ class Panels:
 
     def __init__(self, editor: DraftEditor) -> None:
         self._draft = editor
-        with ui.tabs(on_change=self._turned).props("dense no-caps align=left").classes("build-tabs") as self._tabs:
+        with ui.tabs(value=FORM).props("dense no-caps align=left").classes("build-tabs") as self._tabs:
             ui.tab(FORM)
             ui.tab(TEXT)
         self._form = ui.element("div").classes("build-form")
@@ -46,9 +46,8 @@ class Panels:
             self._editor = ui.codemirror(editor.text, language="YAML", on_change=self._typed, line_wrapping=True)
             self._editor.classes("editor").props('aria-label="The rubric document"')
         self._stuck = ui.element("div")
-        self._draw()
-        self._tabs.value = FORM
         self._turned(None)
+        self._tabs.on_value_change(self._turned)
 
     def _draw(self) -> None:
         editor = self._draft
