@@ -24,7 +24,7 @@ class Ear:
     def begin(self) -> None:
         self.attempts.append([])
 
-    def hear(self, text: str) -> None:
+    def receive(self, text: str) -> None:
         self.attempts[-1].append(text)
 
 

@@ -162,7 +162,7 @@ def evaluate(
             raise
         note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     _exit_where_missing([trial])
-    if not trial.missing and not trial.owed:
+    if not trial.missing and not trial.unscored_replies:
         add_finished_run(folder, baseline)
     if trial.decision.label in ("revise", "inconclusive"):
         raise typer.Exit(VERDICT_FAILED)

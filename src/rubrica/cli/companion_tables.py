@@ -120,16 +120,16 @@ def conclude(trial: Trial, name: str = "") -> None:
 
 
 def print_missing(trial: Trial) -> bool:
-    """Tell what candidate and judge still owe, and what to do about it; whether they owe anything."""
-    missing, owed = trial.missing, trial.owed
+    """Print which replies and scores are missing, and the command that asks again; whether any are."""
+    missing, unscored = trial.missing, trial.unscored_replies
     if missing:
         said = f"{count_of(len(missing), 'reply', 'replies')} missing, such as {missing[0].case}: {missing[0].failure}"
         note(f"{trial.prompt}: {said}; the same command asks again", "yellow")
-    if owed:
-        case, reason = owed[0].spoken.case, next(iter(owed[0].unscored.values()), "")
-        said = f"the judge's scores of {count_of(len(owed), 'reply', 'replies')} missing, such as {case}: {reason}"
+    if unscored:
+        case, reason = unscored[0].spoken.case, next(iter(unscored[0].unscored.values()), "")
+        said = f"the judge's scores of {count_of(len(unscored), 'reply', 'replies')} missing, such as {case}: {reason}"
         note(f"{trial.prompt}: {said}; --retry-errors asks again", "yellow")
-    return bool(missing or owed)
+    return bool(missing or unscored)
 
 
 def show_comparison(found: TrialComparison) -> None:

@@ -125,7 +125,7 @@ class JudgedReply:
         return {name: result.reason for name, result in results if result.status in ("neutral", "unscored")}
 
     @property
-    def owed(self) -> bool:
+    def lacks_score(self) -> bool:
         """Whether the judge was asked for a score that it did not give."""
         return self.by_judge is not None and ask_outcome(self.by_judge).failed
 

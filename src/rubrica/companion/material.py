@@ -36,7 +36,7 @@ from rubrica.runs.files.folder import ERRORS, EVALUATIONS
 from rubrica.runs.loop import draw_results
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run_writer import AskOutcome, encoded, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, encoded, stop_when_unanswered
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_tables import write_tables
 
@@ -147,7 +147,7 @@ class Conversations(RunMaterial):
 
         def held() -> Generator[Talk, None, None]:
             with closing(run_concurrently(runner, work, hold, self.jobs)) as found:
-                for talk, _ in hold_unanswered(found, _answered, self.max_failures):
+                for talk, _ in stop_when_unanswered(found, _answered, self.max_failures):
                     talks[talk[0].scenario.id, talk[0].repeat] = talk
                     yield talk
 

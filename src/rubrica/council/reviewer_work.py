@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rubrica.engine.plan import Plan
 from rubrica.judges.exchange import REFUSED
 from rubrica.judges.judge import ModelJudge, ResponseReview, ReviewAsides
-from rubrica.llm.reasoning import Effort, room_for
+from rubrica.llm.reasoning import Effort, reasoning_tokens
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Cost, Score, total_cost
@@ -152,7 +152,7 @@ class ReviewSetup:
     def _room(self, reviewer: str, members: Members) -> int | None:
         if self.tokens is None:
             return None
-        return self.tokens + room_for(members.spec(reviewer), self.effort)
+        return self.tokens + reasoning_tokens(members.spec(reviewer), self.effort)
 
     def _checked(self, order: Sequence[str]) -> str:
         """What code found out about the answers that a reviewer sees."""

@@ -30,7 +30,7 @@ from rubrica.runs.events import EventCallback, RunAdvanced, RunNote
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.loop import draw_results
-from rubrica.runs.run_writer import AskOutcome, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, stop_when_unanswered
 
 from .curriculum import Skill
 from .evaluator import utc_now
@@ -109,7 +109,7 @@ class WrittenMaterial(QuestionMaterial):
         writer = Writer(model, self.writing.options)
         try:
             with closing(run_concurrently(runner, todo, self._one(writer), self.writing.jobs)) as finished:
-                for piece, _ in hold_unanswered(finished, _asked, self.writing.max_failures):
+                for piece, _ in stop_when_unanswered(finished, _asked, self.writing.max_failures):
                     self._keep(piece, file)
                     meter.add(piece, self.writing.model)
                     yield piece

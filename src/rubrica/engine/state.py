@@ -41,9 +41,9 @@ class EvaluationState(msgspec.Struct, eq=False, gc=False):
     def waiting(self) -> list[AxisPlan]:
         """The axes without an outcome, those that can move the score most first."""
         left = [axis for axis in self.plan.axes if axis.name not in self.outcomes]
-        return sorted(left, key=self.pull, reverse=True)
+        return sorted(left, key=self.influence, reverse=True)
 
-    def pull(self, axis: AxisPlan) -> float:
+    def influence(self, axis: AxisPlan) -> float:
         """How far an axis can move the score, beside the others."""
         if axis.criteria and self.plan.decision.points:
             return sum(abs(part.points or 0.0) for part in axis.parts)

@@ -35,7 +35,7 @@ def next_wave(state: EvaluationState, waiting: Sequence[Leaf]) -> Sequence[Leaf]
     first.
     """
     names, unknown = formula_values(state)
-    pulls = {id(leaf): pull for axis in state.waiting for leaf, pull in _pulls(axis, state.pull(axis))}
+    pulls = {id(leaf): pull for axis in state.waiting for leaf, pull in _pulls(axis, state.influence(axis))}
     waiting = sorted(waiting, key=lambda each: pulls[id(each[1])], reverse=True)
 
     def settles(count: int, *, best: bool) -> bool:

@@ -196,7 +196,7 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
         reply = msgspec.structs.replace(reply, stop="end")
     written = current_listener()
     if isinstance(written, Transcript) and not written.has_text:
-        written.hear(reply.text)  # it came whole
+        written.receive(reply.text)  # it came whole
     why = f"cut off after {reply.usage.output_tokens:,} tokens"
     if reply.stop == "length" and (saved := _saved(ask, why, reply.text)):
         bill.add(reply, terms.model.name, terms.price)
@@ -259,7 +259,7 @@ def _saved(ask: JudgeQuestion, why: str, text: str = "") -> ParsedReply | None:
     """What can be read of a reply that was cut off, marked as such; None where that is nothing. Without its text: of
     what whoever listens has heard of it."""
     written = current_listener()
-    kept = text or (written.kept if isinstance(written, Transcript) else "")
+    kept = text or (written.longest_text if isinstance(written, Transcript) else "")
     if ask.salvage is None or not kept:
         return None
     found = ask.salvage(kept)

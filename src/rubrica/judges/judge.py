@@ -12,7 +12,7 @@ import msgspec
 
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
-from rubrica.llm.reasoning import room_for
+from rubrica.llm.reasoning import reasoning_tokens
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
@@ -338,7 +338,7 @@ class ModelJudge:
         judging = self.rubric.judging
         return AskingTerms(
             self.model,
-            self.max_tokens or judging.max_tokens or max_tokens + room_for(self.model.name, judging.effort),
+            self.max_tokens or judging.max_tokens or max_tokens + reasoning_tokens(self.model.name, judging.effort),
             self.temperature,
             self._order,
             self.price,

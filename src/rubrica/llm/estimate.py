@@ -10,7 +10,7 @@ import msgspec
 from .budget import Price
 from .model import ModelError, Reply, Request, Usage
 from .price import estimate_tokens, price
-from .prompt_cache import kept_from, shared_texts
+from .prompt_cache import fewest_cached_characters, shared_texts
 
 OUTPUT_TOKENS = 120
 """Tokens that a reply without a form is taken to have, where the request does not allow fewer."""
@@ -53,7 +53,7 @@ class UsageEstimator:
     """
 
     def __init__(self, model: str) -> None:
-        self._kept_from = kept_from(model)
+        self._kept_from = fewest_cached_characters(model)
         self._kept: dict[int, int] = {}  # tokens of beginnings, by their hash
 
     def of(self, request: Request) -> Usage:

@@ -168,7 +168,7 @@ class HttpModel(ABC):
                         words = self.shown(read_error_body(_encode(event)).message)
                         raise ModelError("overloaded", f"{self.name}: the provider failed half-way: {words}")
                     if piece := whole.take(event):
-                        listener.hear(piece)
+                        listener.receive(piece)
         finally:
             answer.close()
         if not whole.ended:

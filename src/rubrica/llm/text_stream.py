@@ -23,7 +23,7 @@ class TextListener(Protocol):
 
     def begin(self) -> None: ...
 
-    def hear(self, text: str) -> None: ...
+    def receive(self, text: str) -> None: ...
 
 
 def _ignore_text(_text: str, _anew: bool) -> None:
@@ -41,15 +41,15 @@ class Transcript:
     _longest: str = ""  # of the attempts before this one
 
     @property
-    def kept(self) -> str:
+    def longest_text(self) -> str:
         """What came of the attempt that came furthest."""
         return max(self._longest, "".join(self._pieces), key=len).strip()
 
     def begin(self) -> None:
         self._anew = self.has_text
-        self._longest, self._pieces = self.kept, []
+        self._longest, self._pieces = self.longest_text, []
 
-    def hear(self, text: str) -> None:
+    def receive(self, text: str) -> None:
         self._pieces.append(text)
         self.tell(text, self._anew)
         self.has_text, self._anew = True, False

@@ -27,7 +27,7 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
 
     Whoever listens to evaluations, such as telemetry, hears nothing of a bulk run, so then it has to be asked for.
     """
-    cases, asked = request.cases.found(), request.bulk
+    cases, asked = request.cases.with_files(), request.bulk
     asked = True if asked is None and request.cluster is not None and not request.judging.names else asked
     by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _size(cases.files) < SMALL):

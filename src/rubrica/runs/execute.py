@@ -72,7 +72,7 @@ def execute_run(
     Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
     only. A RubricaError says why a run cannot be executed at all.
     """
-    request = replace(request, cases=request.cases.found())
+    request = replace(request, cases=request.cases.with_files())
     cases = request.cases
     with ExitStack() as stack:
         on_event = _mirror_to_store(request, on_event, stack)
@@ -105,7 +105,7 @@ def execute_run(
 
 def estimate_run(request: RunRequest, on_event: EventCallback = ignore_event) -> RunEstimate:
     """Estimate the calls and the price of a run: no model is asked and nothing is written."""
-    cases, tally = request.cases.found(), RunTally()
+    cases, tally = request.cases.with_files(), RunTally()
     with open_jury(replace(request.judging, dry=True), _note_callback(on_event), warm=cases.repeat > 1) as jury:
         rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
         wanted = done.wanted if done is not None else None
@@ -165,7 +165,7 @@ class _Execution(msgspec.Struct, frozen=True):
         )
         if ending == "finished":
             kept.tidy()
-            if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
+            if (gone := kept.done.missing_cases) and request.cases.selection == EVERY_CASE:
                 leftover = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
                 self.on_event(RunNote(f"the run keeps {leftover} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)

@@ -58,14 +58,14 @@ class CaseChoice(msgspec.Struct, frozen=True):
     others: tuple[str, ...] = ()  # sources that are read after it
     files: tuple[SourceFile, ...] = ()  # what the sources were found to be; empty: not looked up yet
 
-    def found(self) -> CaseChoice:
+    def with_files(self) -> CaseChoice:
         """The same, with its files looked up, which is done once for a run."""
         known = self.files or self.material is not None
         return self if known else replace(self, files=find_files((self.source, *self.others)))
 
     def opened(self) -> AbstractContextManager[CaseSource]:
         """The cases, to be read once."""
-        return open_cases(self.found().files, self.layout) if self.material is None else self.material.opened()
+        return open_cases(self.with_files().files, self.layout) if self.material is None else self.material.opened()
 
     def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
         """How the judge of a rubric is found."""
@@ -75,7 +75,7 @@ class CaseChoice(msgspec.Struct, frozen=True):
         """How many evaluations there will be; None where only reading all cases would tell."""
         if self.selection.filters:
             return None
-        found = count_all(self.found().files, self.layout) if self.material is None else self.material.count()
+        found = count_all(self.with_files().files, self.layout) if self.material is None else self.material.count()
         chosen = self.selection.expected(found)
         return None if chosen is None else self.repeat * chosen
 

@@ -145,7 +145,7 @@ def owners_of_players(conn: Connection, player_ids: Collection[UUID]) -> dict[UU
     return found
 
 
-def hold_players(conn: Connection, player_ids: Collection[UUID]) -> None:
+def lock_players(conn: Connection, player_ids: Collection[UUID]) -> None:
     """Let nobody else add rounds of these players before this transaction ends."""
     chosen = select(players.c.id).where(players.c.id.in_(sorted(player_ids))).order_by(players.c.id)
     conn.execute(chosen.with_for_update(key_share=True)).all()  # key_share: what refers to them is left alone

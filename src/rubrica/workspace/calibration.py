@@ -17,7 +17,7 @@ from rubrica.runs.review.calibration_fit import CalibrationFit, document_with, l
 from . import catalogue
 from .access import Caller
 from .draft import Draft, read_draft, rubric_of
-from .editing import keep_as_fork
+from .editing import save_as_fork
 from .entry import RubricEntry, SeenRevision
 from .review_agreement import AgreementReport, LabelledReviews
 from .rubric_text import from_text, to_text
@@ -74,7 +74,7 @@ def labels_of(report: AgreementReport, rubric: str) -> LabelledReviews:
     raise MissingError(f"there are no labels of {rubric[:200]!r} (people score what its judge scored, then there are)")
 
 
-def way_to_keep(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keeping, RubricEntry | None]:
+def ways_to_save(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keeping, RubricEntry | None]:
     """How a correction of a run's rubric can be kept: the labels hold for that text of it, and for no other."""
     try:
         entry = catalogue.entry(conn, caller, rubric.name)
@@ -85,15 +85,15 @@ def way_to_keep(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keepi
     return ("version" if caller.owns(entry.listing.created_by) else "fork"), entry
 
 
-def keep_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, now: datetime) -> RubricEntry:
+def save_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, now: datetime) -> RubricEntry:
     """Keep the corrected rubric: as the next version, as a fork, or as a rubric that was not here yet."""
-    way, entry = way_to_keep(conn, caller, made.fit.rubric)
+    way, entry = ways_to_save(conn, caller, made.fit.rubric)
     if way == "changed":
         raise ConflictError(f"{made.fit.rubric.name} has changed since; download the corrected rubric instead")
     if entry is None:
         return catalogue.import_draft(conn, caller, _draft(made), now)
     if way == "fork":
-        return keep_as_fork(conn, caller, str(entry.listing.id), _draft(made, entry), now)
+        return save_as_fork(conn, caller, str(entry.listing.id), _draft(made, entry), now)
     return catalogue.update(
         conn, caller, str(entry.listing.id), _draft(made, entry), SeenRevision(tags=frozenset({entry.tag})), now
     )

@@ -73,7 +73,7 @@ class RunWorker:
         for run_progress in self._jobs.running:
             run_progress.stopping.set()
 
-    async def work_off(self, run: str, ticket: int) -> None:
+    async def execute_queued(self, run: str, ticket: int) -> None:
         """Execute a run that was queued. A HandedBackError says that it has not ended, and shall be queued again."""
         held = await self.database.write(take_run, run, ticket, self.name, self.clock())
         if held is None:

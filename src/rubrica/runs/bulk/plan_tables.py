@@ -178,7 +178,7 @@ class PlanTables:
         )
 
     def _work(self, axis: str, part: Any, reads: ReadNames, key: Any) -> PartResult:
-        gave = part(self._situation(reads, key))
+        gave = part(self._namespace(reads, key))
         if isinstance(gave, Score | Unscored):
             return _result_of_hits(axis, gave.hits, plain(gave))
         return _result_of_hits(axis, gave)
@@ -207,7 +207,7 @@ class PlanTables:
 
         return work
 
-    def _situation(self, reads: ReadNames, key: Any) -> Namespace:
+    def _namespace(self, reads: ReadNames, key: Any) -> Namespace:
         """A namespace that holds what a part reads and nothing else."""
         profile, _, names = reads.values(key)
         namespace = Namespace(NOTHING, self.plan.sources, self.plan.decision.terms[profile].constants)
@@ -219,7 +219,7 @@ class PlanTables:
     def _begin(self, key: Any) -> tuple[Outcome | None, ...]:
         """The outcomes that dimensions have before scoring."""
         terms = self.plan.decision.terms[self.before.values(key).profile]
-        state = open_state(self.plan, terms, self._situation(self.before, key))
+        state = open_state(self.plan, terms, self._namespace(self.before, key))
         if self.plan.decision.vetoes:
             apply_vetoes(state)
         found = (state.outcomes.get(axis.name) for axis in self.axes)
@@ -231,7 +231,7 @@ class PlanTables:
         count = len(self.axes)
         read = every[count] if len(every) == count + 1 else every[count:]
         terms = self.plan.decision.terms[self.after.values(read).profile]
-        state = EvaluationState(self.plan, NOTHING, terms, self._situation(self.after, read))
+        state = EvaluationState(self.plan, NOTHING, terms, self._namespace(self.after, read))
         for axis, place in zip(self.axes, every, strict=False):
             state.outcomes[axis.name] = axis.outcomes.results[place]
         return msgspec.structs.replace(row_of(record_state(state, None)), duration_ms=0.0)

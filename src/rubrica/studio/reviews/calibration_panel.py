@@ -13,7 +13,7 @@ from rubrica.studio.html_tables import NUMBER, Cell, table
 from rubrica.studio.parts import drawing, error_label, notifying_errors
 from rubrica.studio.reviews.calibration import Curve, DimensionChange, changes, curves
 from rubrica.studio.studio import Visitor
-from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, keep_calibrated, way_to_keep
+from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, save_calibrated, ways_to_save
 from rubrica.workspace.review_agreement import LabelledReviews
 
 HEAD = (
@@ -66,7 +66,7 @@ class LabelsRow:
         try:
             await self.visitor.still_here()
             made = await asyncio.to_thread(calibrated, self.labelled, self.visitor.service.clock().date())
-            way, entry = await self.visitor.read(way_to_keep, self.labelled.document)
+            way, entry = await self.visitor.read(ways_to_save, self.labelled.document)
         except RubricaError as error:
             with self.result:
                 error_label(error)
@@ -107,7 +107,7 @@ class LabelsRow:
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:
         async def save() -> None:
             with notifying_errors():
-                kept = await self.visitor.write(keep_calibrated, made, self.visitor.service.clock())
+                kept = await self.visitor.write(save_calibrated, made, self.visitor.service.clock())
                 holder.clear()
                 with holder:
                     ui.label(f"It is kept as {kept.listing.slug} {kept.version.version}.")
