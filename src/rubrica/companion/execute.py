@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+
+from msgspec.structs import replace
 
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget, spending_from

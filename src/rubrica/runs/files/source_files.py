@@ -172,7 +172,7 @@ def _remote_files(source: str) -> Iterator[SourceFile]:
 
 
 def _remote_file(address: ObjectAddress, info: ObjectInfo) -> SourceFile:
-    return SourceFile(str(replace(address, key=info.key)), info.size, _stamp(info))
+    return SourceFile(str(msgspec.structs.replace(address, key=info.key)), info.size, _stamp(info))
 
 
 def _stamp(info: ObjectInfo) -> str:
