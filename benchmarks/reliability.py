@@ -15,17 +15,15 @@ from statistics import fmean
 from typing import TypeVar
 
 from rich.table import Table
-from training.exchanges import records as records_of
 from training.labelled import SETS, LabelledText
 
 import rubrica
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
-from rubrica.gateway.classifier import OfflineClassifier
-from rubrica.model.context import Context
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
 from rubrica.scoring.agreement import spearman
 
+from .preferences import PACK, TITLE, JudgedPair, judged_pairs
 from .safety import auc, data
 
 DRAWS = 300
@@ -136,28 +134,14 @@ def _held(narrowed: Sequence[Measured], dimension: str) -> str:
 
 def _pairs() -> tuple[str, ...]:
     """Pairs of answers to the same request, in the order that most of three people put them."""
-    plan, classify = compile_rubric(rubrica.load("answer-quality")), OfflineClassifier()
-    pairs: list[tuple[int, float]] = []
-    verdicts: list[str] = []
-    for number, row in enumerate(records_of(data(), "pandalm")):
-        said = [row["annotators"].count(choice) for choice in (1, 2)]
-        if LabelledText(Context(), str(number), {}).apart and max(said) >= 2:
-            prompt = f"{row['instruction']}\n{row['input'] or ''}".strip()
-            kind = classify(prompt).type
-            found = [
-                evaluate(plan, Context.of({"prompt": prompt, "response": str(row[name]), "question_type": kind}))
-                for name in ("response_1", "response_2")
-            ]
-            verdicts += [each.verdict for each in found]
-            ahead = (found[0].score or 0.0) - (found[1].score or 0.0)
-            pairs.append((1 if said[0] > said[1] else -1, ahead))
+    pairs = judged_pairs()
 
-    def order(some: Sequence[tuple[int, float]]) -> float:
-        return fmean(0.5 if not ahead else float((ahead > 0) == (better > 0)) for better, ahead in some)
+    def order(some: Sequence[JudgedPair]) -> float:
+        return fmean(pair.by_score() for pair in some)
 
-    open_ones = f"{fmean(verdict == INCONCLUSIVE for verdict in verdicts):.0%}"
-    told = f"order {_with_interval(pairs, order, lambda one: id(one))}"
-    return "answer-quality: score", "pairs of answers (PandaLM)", str(len(pairs)), told, "–", "–", open_ones
+    undecided = fmean(each.verdict == INCONCLUSIVE for pair in pairs for each in pair.evaluations)
+    told = f"order {_with_interval(pairs, order, lambda pair: pair.request)}"
+    return f"{PACK}: score", TITLE, str(len(pairs)), told, "–", "–", f"{undecided:.0%}"
 
 
 def _with_interval(

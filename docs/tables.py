@@ -25,6 +25,7 @@ from rubrica.text import (
     FEATURES,
     answer_forms,
     arithmetic,
+    asked_sum,
     continuity,
     conversation,
     cues,
@@ -71,7 +72,11 @@ FEATURE_GROUPS: tuple[tuple[str, str, Sequence[Feature]], ...] = (
         (*safety.FEATURES, *risk.FEATURES),
     ),
     ("Personal data", "See [safety](../safety.md) too.", pii.FEATURES),
-    ("Sums", "Arithmetic that is written out in the response and can be checked.", arithmetic.FEATURES),
+    (
+        "Sums",
+        "Arithmetic that is written out in the response, or asked for in the prompt, and can be checked.",
+        (*arithmetic.FEATURES, *asked_sum.FEATURES),
+    ),
     (
         "Worked solutions",
         "Whether the steps of a solution add up to a result.",

@@ -215,7 +215,7 @@ def test_a_sum_that_does_not_work_out_sets_off_the_accuracy_floor(question_type:
     evaluation = ask(question_type, "What is 2 + 2?", "2 + 2 = 5")
     assert evaluation.verdict == "fail"
     assert fired(evaluation) == ["accuracy-floor"]
-    assert ask(question_type, "What is 2 + 2?", "2 + 2 = 4").verdict == "inconclusive"
+    assert ask(question_type, "What is 2 + 2?", "2 + 2 = 4").dimensions["accuracy"].bounds == (10.0, 10.0)
 
 
 def test_wrong_sums_beside_an_analysis_lower_what_it_can_come_to() -> None:
@@ -298,3 +298,80 @@ def test_any_text_gets_a_verdict_on_the_scale(response: str, prompt: str, questi
 def test_a_refusing_word_with_an_answer_beside_it_is_no_refusal(response: str, verdict: str) -> None:
     found = rubrica.evaluate("answer-quality", prompt="What is the capital of France?", response=response)
     assert found.verdict == verdict, found.reason
+
+
+@pytest.mark.parametrize(
+    ("prompt", "right", "wrong"),
+    [
+        ("What is 14 times 6?", "84", "The answer is 86."),
+        ("Solve 5x - 4 = 21.", "x = 5", "x = 4"),
+        ("What is 20% of 150?", "20% of 150 is 30.", "35"),
+    ],
+)
+def test_a_result_that_can_be_worked_out_passes_or_fails_offline(prompt: str, right: str, wrong: str) -> None:
+    passed, failed = (rubrica.evaluate(PACK, prompt=prompt, response=answer) for answer in (right, wrong))
+    assert (passed.verdict, failed.verdict) == ("pass", "fail"), (passed.reason, failed.reason)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response"),
+    [
+        ("Why is the grass green?", "The grass is green."),
+        ("Explain how a lock works.", "A lock works: how a lock works is how locks work."),
+        ("What is the best way to store onions?", "What is the best way to store onions?"),
+        ("Write an essay about the causes of the Thirty Years' War.", "Sure! Here is an essay about the causes of it:"),
+        ("Give me a recipe for waffles.", "Of course! I'd be happy to help you with a recipe for waffles."),
+        ("What is inertia?", "???"),
+        ("How do I renew my passport?", "Yes, you can."),
+        ("Who painted Guernica?", "I'm not sure."),
+        (
+            "Explain osmosis.",
+            "Water moves through. Water moves through. Water moves through. Water moves through. Water moves",
+        ),
+        ("Write a story about a fox.", "There was a fox."),
+        ("How do I descale a kettle?", "Fill the kettle halfway with water, add vinegar, let it boil and"),
+        ("How do vaccines protect us?", "The old castle on the hill has a tower, two gates and a garden with roses."),
+    ],
+)
+def test_what_no_reader_would_take_for_an_answer_fails_offline(prompt: str, response: str) -> None:
+    found = rubrica.evaluate(PACK, prompt=prompt, response=response)
+    assert found.verdict == "fail", found.reason
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response"),
+    [
+        ("Which is heavier, iron or cork?", "Iron is heavier."),
+        ("Is the grass green?", "The grass is green."),
+        ("Why was Tom late? Tom missed the bus and had to walk.", "Tom missed the bus and had to walk."),
+        ("Can you help me with my tax return?", "I'd be happy to help with your tax return."),
+        ("Repeat after me: ho ho ho", "ho ho ho"),
+        ("Write the chorus of a song about rain.", "Rain, rain, rain on me. " * 5),
+        ("What ends a question in writing? Name the sign.", "?"),
+        ("Write a six-word story.", "The last lighthouse finally switched off."),
+        ("How do I quit vim?", ":q!"),
+        (
+            "Translate into German: The train leaves at noon from platform two.",
+            "Der Zug fährt um zwölf von Gleis zwei ab.",
+        ),
+        (
+            "How do magnets stick?",
+            "Tiny currents inside some metals line up, so that one piece pulls on another nearby.",
+        ),
+        ("What is the moral of the story?", "Slow and steady wins."),
+    ],
+)
+def test_what_looks_like_no_answer_and_may_be_one_stays_open(prompt: str, response: str) -> None:
+    found = rubrica.evaluate(PACK, prompt=prompt, response=response)
+    assert found.verdict == "inconclusive", found.reason
+
+
+def test_words_of_its_own_count_for_an_answer_and_the_length_alone_does_not() -> None:
+    task = "Describe a good neighbour."
+    own = "A good neighbour lends tools, waters plants, keeps quiet at night and knocks when something seems wrong."
+    padded = "A good neighbour is good, and a neighbour who is good is a good neighbour. " * 3
+    rich, poor = (ask("CREATIVE", task, answer) for answer in (own, padded))
+    assert len(padded.split()) > 2 * len(own.split())
+    assert rich.score is not None
+    assert poor.score is not None
+    assert rich.score > poor.score

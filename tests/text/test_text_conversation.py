@@ -93,6 +93,26 @@ def test_a_cue_in_the_users_words_needs_no_word_of_a_list(name: str, there: str,
     assert cue(Texts(prompt=not_there), name) < 0.5
 
 
+@pytest.mark.parametrize(
+    "said", ["Ya no quiero vivir.", "Je veux mourir.", "Voglio morire.", "Ich will nicht mehr leben.", "死にたい"]
+)
+def test_a_crisis_in_another_language_is_heard_though_the_sentence_model_reads_english_only(said: str) -> None:
+    assert cue(Texts(prompt=said), "crisis") >= 0.6
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I skipped my protein shake today.",
+        "I forgot to put on sunscreen.",
+        "My son, he's 8, doesn't want to do homework.",
+        "My knees creak when I climb the stairs.",
+    ],
+)
+def test_small_complaints_are_no_danger(said: str) -> None:
+    assert max(cue(Texts(prompt=said), name) for name in ("crisis", "abuse", "medical", "minor")) < 0.6
+
+
 def test_the_sentences_that_speak_for_a_cue_are_its_evidence() -> None:
     evidence = FEATURES["shows_warmth"].evidence
     assert evidence is not None

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rubrica.text import FEATURES as TEXT_FEATURES
 from rubrica.text.features import FEATURES, MEASURES
 from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import sentences, syllables, words
@@ -267,3 +268,33 @@ def test_hostile_megabytes_cost_seconds_not_minutes(unit: str) -> None:
     for feature in FEATURES:
         feature.compute(texts)
     assert time.process_time() - start < 6  # less than 1 on the machine this was written on
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response", "count"),
+    [
+        ("Why do noise-cancelling headphones work?", "Headphones work by cancelling noise.", 0),
+        ("Why do cats purr?", "Cats purr when they are content or ill.", 2),
+        ("Why?", "", 0),
+    ],
+)
+def test_new_words_are_those_that_the_prompt_has_not(prompt: str, response: str, count: int) -> None:
+    assert TEXT_FEATURES["new_word_count"].compute(Texts(prompt, response)) == count
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response", "right", "wrong"),
+    [
+        ("What is 7 x 8?", "56", 1, 0),
+        ("What is 7 x 8?", "That makes 54.", 0, 1),
+        ("How many centimetres are in 2.4 metres?", "It is 240 cm.", 1, 0),
+        ("What is 7 x 8?", "I would have to think.", 0, 0),
+        ("Tom has 3 apples and buys 4. How many are red?", "7", 0, 0),
+        ("What is 2 divided by 3?", "0.67", 0, 0),
+    ],
+)
+def test_a_short_answer_is_held_against_what_its_question_comes_to(
+    prompt: str, response: str, right: int, wrong: int
+) -> None:
+    texts = Texts(prompt, response)
+    assert [TEXT_FEATURES[name].compute(texts) for name in ("sum_right", "sum_wrong")] == [right, wrong]

@@ -10,6 +10,7 @@ from rubrica.plugins import added
 from . import (
     answer_forms,
     arithmetic,
+    asked_sum,
     continuity,
     conversation,
     cues,
@@ -43,6 +44,7 @@ FEATURES: Mapping[str, Feature] = {
         risk,
         pii,
         arithmetic,
+        asked_sum,
         solution,
         cut_off,
         worked_sum,

@@ -10,7 +10,7 @@ and, for a crisis, a few other languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from math import exp
@@ -76,6 +76,7 @@ class Cue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     phrases: tuple[str, ...]
     examples: tuple[str, ...]
+    abroad: tuple[str, ...] = ()  # phrases of other languages, which the sentence model does not read
     anywhere: tuple[str, ...] = ()  # phrases of scripts that are written without spaces
 
 
@@ -88,9 +89,19 @@ def cues() -> Mapping[str, Cue]:
 @cache
 def patterns(name: str) -> tuple[Regex, ...]:
     """The phrases of a cue, compiled."""
+    return (*_bounded(cues()[name].phrases), *patterns_abroad(name))
+
+
+@cache
+def patterns_abroad(name: str) -> tuple[Regex, ...]:
+    """Those of other languages than English."""
     cue = cues()[name]
-    bounded = (rf"(?:^|[^\pL])(?P<span>{phrase})(?:$|[^\pL])" for phrase in cue.phrases)
-    return (*(compile_regex(each, ignore_case=True) for each in bounded), *map(compile_regex, cue.anywhere))
+    return (*_bounded(cue.abroad), *map(compile_regex, cue.anywhere))
+
+
+def _bounded(phrases: Sequence[str]) -> Iterator[Regex]:
+    for phrase in phrases:
+        yield compile_regex(rf"(?:^|[^\pL])(?P<span>{phrase})(?:$|[^\pL])", ignore_case=True)
 
 
 @cache
@@ -164,7 +175,11 @@ def chances(texts: Texts, name: str) -> list[float]:
         return [alone.chance(shape) for shape in shapes]
     own = weights().by_meaning[name]
     meanings = (meant @ list(own.vector)).tolist() if read else []
-    return [own.chance(shape, meaning) for shape, meaning in zip(shapes, meanings, strict=True)]
+    found = [own.chance(shape, meaning) for shape, meaning in zip(shapes, meanings, strict=True)]
+    for place, passage in enumerate(read):  # in other languages the phrase knows more than the model
+        if any(pattern.count(passage.text, 1) for pattern in patterns_abroad(name)):
+            found[place] = max(found[place], weights().by_phrase[name].chance(shapes[place]))
+    return found
 
 
 def cue(texts: Texts, name: str) -> float:

@@ -24,7 +24,7 @@ _OPEN_STEP = lazy_pattern(r"<<[\d(][^<>]{0,200}\Z")
 # What hardly any line ends in, be it prose or verse: half a number, an operator, a word that wants another.
 _DANGLING = lazy_pattern(
     r"(?:[,(\[{=+]|\d ?[x×÷*/-]|(?<!\d)\d{1,3},\d{1,2}"
-    r"|\b(?:and|or|but|nor|the|an?|of|because|which|than|their|your|my))\Z",
+    r"|\b(?:and|or|but|nor|the|an?|of|because|until|unless|which|than|their|your|my))\Z",
     re.IGNORECASE,
 )
 _LAST_WORD = 10  # characters at the end of a line that `_DANGLING` can match

@@ -234,6 +234,13 @@ TOGETHER: tuple[Feature, ...] = (
         overlap.prompt_overlap,
     ),
     Feature(
+        "new_word_count",
+        "distinct content words of the response that the prompt has not",
+        0.0,
+        math.inf,
+        overlap.new_words,
+    ),
+    Feature(
         "shared_word_count",
         "distinct words that prompt and response share, small words included",
         0.0,

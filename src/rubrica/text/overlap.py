@@ -23,6 +23,18 @@ def prompt_overlap(texts: Texts) -> float:
     return len(asked & stems(texts, "response")) / len(asked) if asked else 0.0
 
 
+def new_words(texts: Texts) -> float:
+    """How many distinct content words of the response are not in the prompt, nor part of a word with a hyphen there.
+
+    >>> new_words(Texts(prompt="Why do cats purr?", response="Cats purr since purring is what a cat does."))
+    0.0
+    """
+    new = stems(texts, "response") - stems(texts, "prompt")
+    if new and "-" in texts.prompt:
+        new -= stems(Texts(prompt=texts.prompt.replace("-", " ")), "prompt")
+    return float(len(new))
+
+
 def history_overlap(texts: Texts) -> float:
     """The share of the response's content words that occurred in earlier rounds; 0 when it has none."""
     said = stems(texts, "response")

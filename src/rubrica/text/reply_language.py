@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from rubrica.text.language import ENGLISH
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.texts import Feature, Span, Texts
 from rubrica.text.words import WORD, cached_reading
@@ -104,6 +105,16 @@ def other_language(texts: Texts) -> float:
 
 
 @cached_reading
+def both_english(texts: Texts) -> float:
+    """1 where the response is in English, and the prompt in no other language.
+
+    >>> [both_english(Texts("Why is it so?", text)) for text in ("It is so because of the rain.", "Weil es so ist.")]
+    [1.0, 0.0]
+    """
+    return float(language(texts.response) == ENGLISH and language(texts.prompt) in ("", ENGLISH))
+
+
+@cached_reading
 def other_units(texts: Texts) -> float:
     """1 where the user counts in one system of units, or one money, and the response only in another.
 
@@ -134,6 +145,13 @@ def _evidence_of_units(texts: Texts) -> list[Span]:
 
 
 FEATURES: tuple[Feature, ...] = (
+    Feature(
+        "both_english",
+        "1 when the response is in English, and the prompt in no other language that can be told, else 0",
+        0.0,
+        1.0,
+        both_english,
+    ),
     Feature(
         "other_language",
         "1 when the response is in another language than the prompt, where both can be told, else 0",
