@@ -125,7 +125,7 @@ def _draw_tournament(cup: TournamentView) -> None:
         lines = [[row.player, f"{row.points:g}", str(row.won), str(row.drawn), str(row.lost)] for row in cup.table]
         drawing(table(("Player", "Points", "Won", "Drawn", "Lost"), lines, range(1, 5)))
     rows = [[f"{match.stage}", _side(match, "home"), _side(match, "away"), _outcome(match)] for match in cup.matches]
-    drawing(table(("Stage", "", "", ""), rows))
+    drawing(table(("Stage", "Player", "Against", "How it went"), rows))
 
 
 def _side(match: MatchView, which: str) -> Markup:

@@ -107,7 +107,7 @@ class _Page:
                 self.board.seasons = [each.name for each in await self.visitor.read(seasons.list_seasons, game.id)]
                 self.board.teams = [each.team for each in await self.visitor.read(teams.team_board, game.id)]
                 await self.board.draw()
-                follow(self.visitor, game.id, self.board.show)
+                follow(self.visitor, game, self.board.show)
                 draw_ratings(self.visitor, game.id)
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)
