@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+
 from nicegui import background_tasks, ui
 
 from rubrica.games.life import takes_rounds
