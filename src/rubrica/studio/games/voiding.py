@@ -24,7 +24,6 @@ class VoidingButton:
         if self.round.voided is not None:
             ui.button("Have it count again", icon="undo", on_click=self._restore).props("flat").classes("calm")
             return
-        ui.button("Void", icon="block", on_click=lambda: dialog.open()).props("flat").classes("calm")
         with dialog_form(self._void) as dialog:
             with ui.element("h2"):
                 ui.label(f"Void round {self.round.round_number} of {self.round.player}")
@@ -35,6 +34,7 @@ class VoidingButton:
             with ui.element("div").classes("row actions"):
                 ui.button("Cancel", on_click=dialog.close).props("flat type=button")
                 ui.button("Void it").props("unelevated type=submit")
+        ui.button("Void", icon="block", on_click=dialog.open).props("flat").classes("calm")
 
     async def _void(self) -> None:
         try:
