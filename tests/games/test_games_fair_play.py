@@ -6,11 +6,11 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from databases import Opened
 from games_table import Table, plan_of

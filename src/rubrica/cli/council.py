@@ -95,7 +95,9 @@ SelfReviews = Annotated[
 ]
 Safety = Annotated[
     bool | None,
-    typer.Option("--safety-gate/--no-safety-gate", help="Cap answers with unsafe statements.", rich_help_panel=HOW),
+    typer.Option(
+        "--safety-gate/--no-safety-gate", help="Cap the score of answers with unsafe statements.", rich_help_panel=HOW
+    ),
 ]
 Early = Annotated[
     bool | None,

@@ -101,7 +101,7 @@ class ReviewStage:
         return tuple(
             GivenReview(self.authors[label], scores, overall, places.get(label), notes)
             for label in work.order
-            for scores, overall, notes in [work.said_of(label)]
+            for scores, overall, notes in [work.review_of(label)]
             if scores or overall is not None or label in places
         )
 
@@ -137,8 +137,8 @@ class ReviewStage:
 
     def opinions(self, works: Sequence[ReviewerWork]) -> list[AnswerReview]:
         """What the reviews come to so far; nobody is told."""
-        together = pool_reviews(self.setup, works, heard=False)
-        return opinions(self.setup, works, self.authors, (self.unscored, together), heard=False)
+        together = pool_reviews(self.setup, works, notify=False)
+        return opinions(self.setup, works, self.authors, (self.unscored, together), notify=False)
 
     # --- debate -------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from rubrica.workspace.work_pool import RunInThread
 
 from .composite import Composite, CompositePart, compose
 from .fair_play import expected_reports, refuse_reports, rules_of
-from .open_scores import NO_ANSWER, dimension_failed, first_clause, judge_failed, next_try, told_to_others
+from .open_scores import NO_ANSWER, dimension_failed, first_clause, judge_failed, next_try, without_provider_errors
 from .overrides import overridden, overridden_hash
 from .turns import AttachmentScore, AttachmentScores, PendingRound, PlayerTurn
 
@@ -219,7 +219,7 @@ async def _judge_sheet(
             PlayedRound(new_id(session.now), turn.game.id, player.id, sheet.number, content, session.now)
         )
     whole = composite_of(turn.attachments, marks)
-    shown_whole = whole if turn.trusted else told_to_others(whole)
+    shown_whole = whole if turn.trusted else without_provider_errors(whole)
     judged.told.append(RoundReply(player.id, player.name, sheet.number, given, shown_whole))
 
 
@@ -242,7 +242,9 @@ def _plans(turn: PlayerTurn, plan_of: PlanOf) -> PlansOf:
         plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
         expected = expected_reports(rules_of(turn.game), plan.sources.metrics)
         if expected:
-            plan = replace(plan, sources=replace(plan.sources, expected=expected), conclusions={})
+            plan = msgspec.structs.replace(
+                plan, sources=msgspec.structs.replace(plan.sources, expected=expected), conclusions={}
+            )
         plans[attachment.id] = plan, score_records.is_short(definition)
     return plans
 

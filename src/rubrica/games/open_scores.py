@@ -55,7 +55,7 @@ def first_clause(reason: str) -> str:
     return reason.partition(":")[0]
 
 
-def told_to_others(composite: Composite) -> Composite:
+def without_provider_errors(composite: Composite) -> Composite:
     """A composite without what a provider said when it failed."""
     if not composite.missing:
         return composite

@@ -22,7 +22,7 @@ from .composite import Composite
 from .fair_play import Reveal, is_revealed, rules_of
 from .games import hosts
 from .judging import KeptRoundScore
-from .open_scores import NO_ANSWER, first_clause, kept_failure, told_to_others
+from .open_scores import NO_ANSWER, first_clause, kept_failure, without_provider_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class RoundAccess:
 
     def composite(self, composite: Composite) -> Composite:
         """A composite as they see it."""
-        return composite if self.hosting else told_to_others(composite)
+        return composite if self.hosting else without_provider_errors(composite)
 
     def score(self, score: KeptRoundScore, round_: PlayedRound, record: Mapping[str, Any]) -> KeptRoundScore:
         """A score with its record as they see it: of a round that is hidden, no more than its figures."""

@@ -17,7 +17,7 @@ from rubrica.workspace.plain_data import plain_text
 
 from .composite import NOISE_DIGITS
 from .games import hosted_game, hosts, visible_game
-from .players import player_in, stands_behind
+from .players import player_in, represents
 
 MOST_TEAMS = 1_000
 LONGEST_TEAM = 100
@@ -58,7 +58,7 @@ def put_in_team(conn: Connection, caller: Caller, game_id: UUID, wanted: str, te
     game = visible_game(conn, caller, game_id)
     player_id = player_in(conn, game_id, wanted)
     player = players.player_by_id(conn, player_id)
-    allowed = player is not None and (hosts(caller, game) or stands_behind(caller, player))
+    allowed = player is not None and (hosts(caller, game) or represents(caller, player))
     if player is None or not allowed or not players.takes_part(conn, game_id, player_id):
         raise MissingError(f"no player {wanted} of yours takes part in this game (joining comes first)")
     chosen = teams.team_of(conn, game_id, player_id) is not None

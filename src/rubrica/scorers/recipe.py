@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, assert_never
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
@@ -18,8 +19,7 @@ Scorer = Callable[[Namespace], Score | Unscored]
 """Anything that maps a namespace to a Score, or to a reasoned absence."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleScorer:
+class RuleScorer(msgspec.Struct, frozen=True):
     """Adds up what the rules give and take."""
 
     rules: tuple[Callable[[Namespace], list[RuleHit]], ...]
@@ -82,8 +82,7 @@ class RuleScorer:
                 assert_never(self.scoring)
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaScorer:
+class FormulaScorer(msgspec.Struct, frozen=True):
     """The value of one formula, kept on the scale."""
 
     formula: Formula
@@ -113,8 +112,7 @@ class FormulaScorer:
         return Score(kept, reason, self.confidence, "code", self.offline)
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
+class Checklist(msgspec.Struct, frozen=True):
     """The weighted share of conditions that hold, spread over the scale."""
 
     checks: tuple[tuple[Check, Formula], ...]
@@ -159,8 +157,7 @@ class Checklist:
         return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedScorer:
+class GuardedScorer(msgspec.Struct, frozen=True):
     """A scorer that stays silent, with the reason, where one of some conditions holds."""
 
     guards: tuple[tuple[UnscoredWhen, Formula], ...]
