@@ -238,3 +238,38 @@ def test_a_viewer_looks_and_does_nothing_else(keyed: Site, chromium: Browser, ke
         expect(page.locator(".report").first).to_contain_text("+40")
         opened(page, "/games/nonsense")
         expect(page.get_by_role("alert")).to_contain_text("there is no such game")
+
+
+def test_a_host_sets_limits_and_voids_a_round_and_who_is_invited_by_name_joins(
+    keyed: Site, chromium: Browser, keys: dict[str, str]
+) -> None:
+    rubric = sent(keyed, "/api/evaluations", {**MOTH, "name": "Moth voided"}, keys["host"])
+    game = sent(keyed, "/api/games", {"name": "Quiet night"}, keys["host"])
+    path = f"/api/games/{game['id']}"
+    sent(keyed, f"{path}/evaluations", {"evaluation_id": rubric["id"], "weight": 1}, keys["host"])
+    sent(keyed, f"{path}/teams", {"name": "Moths"}, keys["host"])
+    sent(keyed, f"{path}/invitations", {"user": "pia"}, keys["host"])
+    with tab(chromium, keyed) as page:
+        sign_in(page, keys["pia"])
+        opened(page, "/games")
+        banner = page.locator(".banner").filter(has_text="You are invited to Quiet night")
+        banner.get_by_role("button", name="Join").click()
+        page.wait_for_url(f"**/games/{game['id']}")
+        page.get_by_role("tab", name="Teams, seasons, tournaments").click()
+        page.get_by_role("button", name="Join team").click()
+        expect(page.get_by_role("row", name=re.compile("Moths"))).to_contain_text("1")
+    sent(keyed, f"{path}/evaluate", {"round": {"response": "A moth."}}, keys["pia"])
+    with tab(chromium, keyed) as page:
+        sign_in(page, keys["host"])
+        opened(page, f"/games/{game['id']}")
+        page.get_by_role("button", name="Change").click()
+        page.get_by_label("Rounds each").fill("3")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("3 rounds each")).to_be_visible()
+        opened(page, f"/games/{game['id']}/rounds/pia/1")
+        page.get_by_role("button", name="Void", exact=True).click()
+        page.get_by_label("Why").fill("only a try")
+        page.get_by_role("button", name="Void it").click()
+        expect(page.get_by_text("voided: only a try")).to_be_visible()
+        page.get_by_role("button", name="Have it count again").click()
+        expect(page.get_by_role("button", name="Void", exact=True)).to_be_visible()

@@ -44,7 +44,7 @@ def _at(there: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_evening_on_the_command_line(there: Running, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("moth.yaml").write_text(GAME)
-    assert "Moth night is made, and open" in cli("games", "create", "moth.yaml").stdout
+    assert "Moth night is made, and is open" in cli("games", "create", "moth.yaml").stdout
     shown = cli("games", "show", "Moth night").stdout
     assert [part in shown for part in ("status: open", "rounds of a player: 3", "length@1.0")] == [True] * 3
     token = cli("games", "invite", "Moth night", "--uses", "1").stdout.strip().rsplit("/", 1)[-1]
@@ -66,6 +66,13 @@ def test_an_evening_on_the_command_line(there: Running, cli: Cli, monkeypatch: p
     assert (f"{there.player.user}?" in rated, "Bradley–Terry" in rated) == (True, True)
     assert json.loads(cli("games", "board", "Moth night", "--ratings", "--format", "json").stdout)["unrated"] == 0
     assert cli("games", "board", "Moth night", "--ratings", "--page", "2").exit_code == 2
+    assert "counts no more" in cli("games", "void", "Moth night", "Flo", "1", "--reason", "a try").stdout
+    assert "1 to 1 of 1 player" in cli("games", "board", "Moth night").stdout
+    assert "counts again" in cli("games", "void", "Moth night", "Flo", "1", "--undo").stdout
+    assert cli("games", "void", "Moth night", "Flo", "1").exit_code == 2
+    assert "no score is open" in cli("games", "retry", "Moth night").stderr
+    assert "no invitation names you" in cli("games", "join").stderr
+    assert "did you mean 'Moth night'?" in cli("games", "show", "Moth nigth").stderr
     assert cli("games", "export", "Moth night", "-o", "rounds.out").exit_code == 0
     assert [json.loads(line)["round_number"] for line in Path("rounds.out").read_text().splitlines()] == [1, 2, 3, 1]
     assert "Moth night is closed" in cli("games", "close", "Moth night").stdout
@@ -96,5 +103,5 @@ def test_what_is_wrong_with_a_file_is_told_before_anything_is_made(
 
 
 def test_a_game_that_is_not_there_is_told_with_the_way_to_those_that_are(cli: Cli) -> None:
-    result = cli("games", "show", "Fly night")
+    result = cli("games", "show", "Chess")
     assert (result.exit_code, "rubrica games list" in result.stderr) == (1, True)

@@ -506,8 +506,12 @@ def test_nobody_submits_for_a_player_who_did_not_join(table: Table, ann: Caller,
     assert table.database.read(players.view_player, ann, secret.id).info == {"secret": "likes moths"}
     with pytest.raises(MissingError):
         table.database.read(players.view_player, table.people["eve"], secret.id)
-    other = table.play(table.people["eve"], evil, {"player": "pat", "round": {"response": "In 1974."}})[0]
-    assert other.player_id != secret.id  # a player of eve's own that is called like pat
+    for take in (
+        lambda: table.play(table.people["eve"], evil, {"player": "pat", "round": {"response": "In 1974."}}),
+        lambda: table.database.write(players.create_player, table.people["eve"], "pat", {}, None, table.now),
+    ):
+        with pytest.raises(ConflictError, match="pat has a key here and plays for themselves"):
+            take()  # nobody would see that it is another pat
 
 
 def test_a_player_joins_and_leaves_by_whoever_stands_behind_it(table: Table, ann: Caller, pat: Caller) -> None:
@@ -573,14 +577,15 @@ def test_whoever_played_before_players_joined_has_joined_by_playing(table: Table
 
 def test_names_are_of_the_game_first_and_then_of_who_gives_them(table: Table, ann: Caller, pat: Caller) -> None:
     game = table.game(ann)
-    mine = table.say(pat, game, "Mine.").player_id
-    assert table.play(ann, game, {"player": "pat", "round": {"response": "For pat."}})[0].player_id == mine
+    theirs = table.database.write(players.create_player, pat, "llama", {}, None, table.now).id
+    table.database.write(players.join_game, pat, game, theirs, table.now)
+    assert table.play(ann, game, {"player": "llama", "round": {"response": "Pat's."}})[0].player_id == theirs
     other = table.game(ann)
-    his = table.play(ann, other, {"player": "pat", "round": {"response": "Another pat."}})[0].player_id
-    assert his != mine
-    table.play(ann, game, {"player": str(his), "round": {"response": "Both here now."}})
-    with pytest.raises(ConflictError, match="several players here are called pat"):
-        table.play(ann, game, {"player": "pat", "round": {"response": "Which?"}})
+    own = table.play(ann, other, {"player": "llama", "round": {"response": "Another one."}})[0].player_id
+    assert own != theirs
+    table.play(ann, game, {"player": str(own), "round": {"response": "Both here now."}})
+    with pytest.raises(ConflictError, match="several players here are called llama"):
+        table.play(ann, game, {"player": "llama", "round": {"response": "Which?"}})
 
 
 def test_scores_are_for_who_made_them_who_played_and_who_made_the_game(table: Table, ann: Caller, pat: Caller) -> None:
@@ -608,7 +613,8 @@ def test_scores_are_for_who_made_them_who_played_and_who_made_the_game(table: Ta
         ({"round": {"round_number": 10**12}}, "round.round_number"),
         ({"round": {"round_number": 1, "metadata": {"round_number": 2}}}, "round.round_number"),
         ({"round": {"round_history": []}}, "round.round_history"),
-        ({"rounds": [{}, {"custom_metrics": {"x": 10**30}}]}, "rounds[1].custom_metrics.x"),
+        ({"round": {}}, "round"),
+        ({"rounds": [{"response": "x"}, {"custom_metrics": {"x": 10**30}}]}, "rounds[1].custom_metrics.x"),
         ({"rounds": [{"round_number": 1}, {"round_number": 1}]}, "rounds"),
         ({"round": {"response": "x" * 500_000}}, "round"),
         ({"player": 5}, "player"),

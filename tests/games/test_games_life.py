@@ -244,19 +244,19 @@ def test_a_team_scores_as_its_players_do(table: Table, ann: Caller, pat: Caller,
         table.database.write(teams.create_team, ann, game, name, table.now)
     ids = {who.name: table.say(who, game, "word " * words).player_id for who, words in ((pat, 10), (kim, 30))}
     table.play(ann, game, {"player": "bot", "round": {"response": "word " * 50}})
-    table.database.write(teams.put_in_team, pat, game, ids["pat"], "Moths")
-    table.database.write(teams.put_in_team, kim, game, ids["kim"], "Moths")
+    table.database.write(teams.put_in_team, pat, game, str(ids["pat"]), "Moths")
+    table.database.write(teams.put_in_team, kim, game, "kim", "Moths")
     with pytest.raises(ConflictError, match="has played, and so stays"):
-        table.database.write(teams.put_in_team, pat, game, ids["pat"], "Flies")
+        table.database.write(teams.put_in_team, pat, game, str(ids["pat"]), "Flies")
     with pytest.raises(MissingError):
-        table.database.write(teams.put_in_team, pat, game, ids["kim"], None)
+        table.database.write(teams.put_in_team, pat, game, str(ids["kim"]), None)
     standing = table.database.read(teams.team_board, pat, game)
     assert [(team.rank, team.team, team.score, team.players) for team in standing] == [
         (1, "Moths", pytest.approx(0.2), 2),
         (None, "Flies", None, 0),
     ]
     assert names(board(table, ann, game, team="Moths")) == [(2, "kim"), (3, "pat")]
-    table.database.write(teams.put_in_team, ann, game, ids["kim"], "Flies")
+    table.database.write(teams.put_in_team, ann, game, str(ids["kim"]), "Flies")
     assert [row.team for row in board(table, ann, game).items] == [None, "Flies", "Moths"]
     with pytest.raises(MissingError, match="there are Moths, Flies"):
         board(table, ann, game, team="Bees")

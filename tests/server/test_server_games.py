@@ -321,7 +321,7 @@ def test_the_openapi_document_has_every_path_of_games(server: Running) -> None:
         "/api/games/{game_id}/seasons/{season}": {"delete"},
         "/api/games/{game_id}/tournaments": {"get", "post"},
         "/api/games/{game_id}/tournaments/{tournament_id}": {"get"},
-        "/api/games/{game_id}/players/{player_id}/team": {"put"},
+        "/api/games/{game_id}/players/{player}/team": {"put"},
         "/api/games/{game_id}/players/{player_id}": {"put", "delete"},
         "/api/games/{game_id}/rounds/{player}/{number}": {"get"},
         "/api/games/{game_id}/leaderboard": {"get"},

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
@@ -17,10 +15,10 @@ from rubrica.report.figures import count_of, percent
 from rubrica.report.printable import printable_json
 
 from .game_files import GameFile, read_game, read_rounds
+from .game_requests import GameRequests, asking_games, is_id
 from .game_tables import BoardAnswer, GameAnswer, RatingsAnswer, print_board, print_game, print_games, print_ratings
 from .options import AsJson, Force, ServerAddress
 from .output_files import STDOUT, atomic_text_file
-from .remote import Remote, RemoteReply, remote
 from .screen import echo_json, note, out, safe
 from .sources import text_of
 
@@ -55,61 +53,8 @@ app = typer.Typer(
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="Its id, or its name where only one has it.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="- prints it.")]
-PAGE = 200
 PLACES = 50
-MOST_PAGES = 500
 ROUNDS_AT_ONCE = 100
-
-
-@contextmanager
-def _asking(server: str) -> Iterator[_Games]:
-    with remote(server) as (there, runner):
-        yield _Games(there, runner)
-
-
-class _Games:
-    """The games of a server, asked one request after the other."""
-
-    def __init__(self, there: Remote, runner: asyncio.Runner) -> None:
-        self._there, self._runner = there, runner
-
-    def get(self, path: str) -> RemoteReply:
-        return self._runner.run(self._there.get(path))
-
-    def post(self, path: str, data: Any) -> RemoteReply:
-        return self._runner.run(self._there.post(path, data))
-
-    def patch(self, path: str, data: Any) -> RemoteReply:
-        return self._runner.run(self._there.patch(path, data))
-
-    def pages(self, path: str, **asked: object) -> Iterator[Any]:
-        """The items of a list, page by page."""
-        cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            asked["limit"] = PAGE
-            told = {**asked, **({} if cursor is None else {"cursor": cursor})}
-            page = self.get(f"{path}?{urlencode(told)}").read(_Page)
-            yield from page.items
-            cursor = page.next
-            if cursor is None:
-                return
-
-    def path(self, game: str) -> str:
-        """The path of a game by its id or its name."""
-        if _is_id(game):
-            return f"/api/games/{quote(game, safe='')}"
-        known = [msgspec.convert(item, GameAnswer) for item in self.pages("/api/games")]
-        found = [each for each in known if each.name == game]
-        if not found:
-            raise RubricaError(f"you see no game called {game!r} (`rubrica games list` shows those you see)")
-        if len(found) > 1:
-            raise RubricaError(f"several games are called {game!r}: {', '.join(each.id for each in found)}")
-        return f"/api/games/{found[0].id}"
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[Any]
-    next: str | None = None
 
 
 class _Invitation(msgspec.Struct, frozen=True):
@@ -139,10 +84,17 @@ class _Joined(msgspec.Struct, frozen=True):
     player: str
 
 
+class _ScoreAnswer(msgspec.Struct, frozen=True):
+    dimension: str
+    normalized_score: float | None
+    reason: str = ""
+
+
 class _RoundAnswer(msgspec.Struct, frozen=True):
     player: str
     round_number: int
     composite: dict[str, Any]
+    scores: list[_ScoreAnswer] = []
 
 
 class _Played(msgspec.Struct, frozen=True):
@@ -156,7 +108,7 @@ def list_games(
     as_json: AsJson = False,
 ) -> None:
     """List the games you see, the newest first."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         found = list(there.pages("/api/games", **({"mine": "true"} if mine else {})))
     if as_json:
         echo_json(found)
@@ -167,7 +119,7 @@ def list_games(
 @app.command()
 def show(game: GameName, server: ServerAddress, as_json: AsJson = False) -> None:
     """Show a game: its status, limits and rubrics."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         answer = there.get(there.path(game))
     if as_json:
         echo_json(answer.data)
@@ -181,17 +133,18 @@ def create(
 ) -> None:
     """Make a game as a file describes it: a draft, until everything belongs to it."""
     wanted = read_game(file)
-    with _asking(server) as there:
+    with asking_games(server) as there:
         made = there.post("/api/games", wanted.game()).read(GameAnswer)
         try:
             _set_up_game(there, made.id, wanted)
         except RubricaError:
             note(f"{wanted.name} is there as a draft, and not everything belongs to it yet: {made.id}")
             raise
-    out().print(safe(f"{wanted.name} is made, and {wanted.status}: {made.id}"), markup=False)
+    state = "a draft" if wanted.status == "draft" else wanted.status
+    out().print(safe(f"{wanted.name} is made, and is {state}: {made.id}"), markup=False)
 
 
-def _set_up_game(there: _Games, game_id: str, wanted: GameFile) -> None:
+def _set_up_game(there: GameRequests, game_id: str, wanted: GameFile) -> None:
     path = f"/api/games/{game_id}"
     if wanted.rubrics:
         there.post(f"{path}/evaluations", {"evaluations": [entry.plain() for entry in wanted.rubrics]})
@@ -216,7 +169,7 @@ def close(game: GameName, server: ServerAddress) -> None:
 
 
 def _set_status(server: str, game: str, status: str) -> None:
-    with _asking(server) as there:
+    with asking_games(server) as there:
         told = there.patch(there.path(game), {"status": status}).read(GameAnswer)
     out().print(safe(f"{told.name} is {told.status}"), markup=False)
 
@@ -228,7 +181,7 @@ def copy(
     name: Annotated[str | None, typer.Option("--name", help="Left out: Copy of …")] = None,
 ) -> None:
     """Make a draft with a game's settings, limits and rubrics, and no rounds."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         made = there.post(f"{there.path(game)}/copy", {} if name is None else {"name": name}).read(GameAnswer)
     out().print(safe(f"{made.name} is a draft: {made.id}"), markup=False)
 
@@ -242,7 +195,7 @@ def invite(
     days: Annotated[float, typer.Option("--days", help="Until it expires.")] = 7.0,
 ) -> None:
     """Invite a person by name, or anybody with a link, which is printed once."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         wanted = {"user": user, "most_uses": uses, "days": days}
         made = there.post(f"{there.path(game)}/invitations", wanted).read(_Invitation)
     if made.token is None:
@@ -261,13 +214,16 @@ def join(
     ] = None,
 ) -> None:
     """Come to a game by an invitation: a link, or one that names you."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         if invitation is None:
-            for each in there.get("/api/invitations").read(_Invited).items:
+            named_here = there.get("/api/invitations").read(_Invited).items
+            if not named_here:
+                note("no invitation names you")
+            for each in named_here:
                 out().print(safe(f"{each.game}: rubrica games join {each.id}"), markup=False, soft_wrap=True)
             return
         named = invitation.rsplit("/", 1)[-1]
-        told = there.post("/api/invitations/accept", {"id" if _is_id(named) else "token": named}).read(_Joined)
+        told = there.post("/api/invitations/accept", {"id" if is_id(named) else "token": named}).read(_Joined)
     out().print(safe(f"{told.player} has joined {told.game}"), markup=False)
 
 
@@ -278,7 +234,7 @@ def start(
     player: Annotated[str | None, typer.Option("--player", help="Whose it is; left out: yours.")] = None,
 ) -> None:
     """Begin a round: the server's clock runs until it is submitted with the token that is printed."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         whose = {} if player is None else {"player": player}
         begun = there.post(f"{there.path(game)}/start", whose).read(_Started)
     out().print(safe(begun.token), markup=False)
@@ -309,7 +265,7 @@ def play(
         one = {"response": text_of(response or "", "--response"), **({} if token is None else {"token": token})}
         sent = [one if prompt is None else {"prompt": text_of(prompt, "--prompt"), **one}]
     whose = {} if player is None else {"player": player}
-    with _asking(server) as there:
+    with asking_games(server) as there:
         path = f"{there.path(game)}/evaluate"
         for at in range(0, len(sent), ROUNDS_AT_ONCE):
             answer = there.post(path, {**whose, "rounds": sent[at : at + ROUNDS_AT_ONCE]})
@@ -326,6 +282,45 @@ def _print_rounds(played: _Played) -> None:
         by = ", ".join(f"{name} {percent(value)}" for name, value in parts.items())
         line = f"{told.player}, round {told.round_number}: {percent(score)}" + (f" ({by})" if by else "")
         out().print(safe(line), markup=False)
+        for score in told.scores:
+            if score.normalized_score is None or "was not reported" in score.reason:
+                note(f"{score.dimension}: {score.reason}")
+
+
+@app.command()
+def retry(game: GameName, server: ServerAddress, as_json: AsJson = False) -> None:
+    """Have scores that a failed judge left open judged again."""
+    with asking_games(server) as there:
+        answer = there.post(f"{there.path(game)}/retry", {})
+    if as_json:
+        echo_json(answer.data)
+        return
+    played = answer.read(_Played)
+    _print_rounds(played)
+    if not played.rounds:
+        note("no score is open because a judge failed")
+
+
+@app.command()
+def void(
+    game: GameName,
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="Its id, or its name where only one has it.")],
+    number: Annotated[int, typer.Argument(metavar="ROUND", min=1)],
+    server: ServerAddress,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; it is shown with the round.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Have it count again.")] = False,
+) -> None:
+    """Have a round count no more; it is kept and shown with the reason."""
+    if undo == (reason is not None):
+        raise typer.BadParameter("give either --reason, or --undo", param_hint="--reason")
+    with asking_games(server) as there:
+        path = f"{there.path(game)}/rounds/{quote(player, safe='')}/{number}/void"
+        if undo:
+            there.delete(path)
+        else:
+            there.set(path, {"reason": reason})
+    told = "counts again" if undo else "counts no more"
+    out().print(safe(f"round {number} of {player} {told}"), markup=False)
 
 
 @app.command()
@@ -354,7 +349,7 @@ def board(
     asked = {"by": by, "dimension": dimension, "season": season, "team": team, "player": player}
     told = {key: value for key, value in asked.items() if value is not None}
     place = {"limit": size, "offset": (page - 1) * size, **({"format": "csv"} if form == "csv" else {})}
-    with _asking(server) as there:
+    with asking_games(server) as there:
         answer = there.get(f"{there.path(game)}/leaderboard?{urlencode({**told, **place})}")
     if form == "csv":
         typer.echo(safe(answer.body.decode(errors="replace")), nl=False)
@@ -365,7 +360,7 @@ def board(
 
 
 def _show_ratings(server: str, game: str, *, as_json: bool) -> None:
-    with _asking(server) as there:
+    with asking_games(server) as there:
         answer = there.get(f"{there.path(game)}/ratings")
     if as_json:
         echo_json(answer.data)
@@ -376,7 +371,7 @@ def _show_ratings(server: str, game: str, *, as_json: bool) -> None:
 @app.command()
 def export(game: GameName, server: ServerAddress, output: Output = STDOUT, force: Force = False) -> None:
     """Write a game's rounds with their composites, a JSON object on each line."""
-    with _asking(server) as there:
+    with asking_games(server) as there:
         lines = (msgspec.json.encode(item).decode() for item in there.pages(f"{there.path(game)}/rounds"))
         if output == STDOUT:
             for line in lines:
@@ -388,12 +383,3 @@ def export(game: GameName, server: ServerAddress, output: Output = STDOUT, force
                 file.write(line + "\n")
                 count += 1
     note(f"{count_of(count, 'round')} in {output}")
-
-
-def _is_id(text: str) -> bool:
-    """Whether a text is an id.
-
-    >>> _is_id("018f0000-0000-7000-8000-000000000000"), _is_id("Moth night")
-    (True, False)
-    """
-    return len(text) == 36 and text.count("-") == 4 and " " not in text

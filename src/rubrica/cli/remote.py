@@ -101,9 +101,13 @@ class Remote:
         """Change parts of something, to values that may be set again."""
         return await self._ask("PATCH", path, data, {})
 
-    async def put(self, path: str, data: Any, tag: str) -> RemoteReply:
-        """Change something that was read with that ETag."""
-        return await self._ask("PUT", path, data, {"If-Match": tag})
+    async def put(self, path: str, data: Any, tag: str | None = None) -> RemoteReply:
+        """Set something, to values that may be set again; what was read with an ETag only as it was."""
+        return await self._ask("PUT", path, data, {} if tag is None else {"If-Match": tag})
+
+    async def delete(self, path: str) -> RemoteReply:
+        """Take something away."""
+        return await self._ask("DELETE", path, None, {})
 
     async def _ask(
         self, method: str, path: str, data: Any, headers: Mapping[str, str], answers: tuple[int, ...] = ()

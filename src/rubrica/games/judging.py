@@ -203,7 +203,7 @@ async def _judge_sheet(
     for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
         given_outcome = score_records.outcome(evaluation, short=short)
         outcome = with_worst(given_outcome, evaluation, plans[attachment.id], context)
-        told = evaluation if outcome is given_outcome else msgspec.structs.replace(evaluation, reason=outcome.reason)
+        told = evaluation if outcome is given_outcome else _at_lowest(evaluation, outcome.reason)
         execution = RoundExecution(told, outcome, snapshot)
         row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
@@ -321,6 +321,12 @@ def with_worst(
         bounds=(low, low),
         reason=f"{', '.join(missing)} was not reported: the lowest score that leaves counts",
     )
+
+
+def _at_lowest(evaluation: Evaluation, reason: str) -> Evaluation:
+    """An evaluation as the game counts it: at the lowest that a missing report leaves."""
+    low = evaluation.bounds[0]
+    return msgspec.structs.replace(evaluation, score=low, bounds=(low, low), reason=reason)
 
 
 def _as_others_see(execution: RoundExecution) -> ScoreOutcome:

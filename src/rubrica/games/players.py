@@ -48,6 +48,8 @@ def create_player(
             raise InputError(f"nobody here is called {user!r} (leave user out for a model)")
         if name == caller.name:
             raise InputError(f"{name} is you: give the player of {user} another name")
+    if user_id is None or user != name:
+        refuse_namesake(conn, caller, name)
     player = Player(new_id(now), name, good_info(info, "info"), user_id, caller.user_id, now)
     store.add_player(conn, player)
     return player
@@ -162,7 +164,18 @@ def entrant(conn: Connection, caller: Caller, game: Game, wanted: str | None, no
     if (known := _player_called(conn, caller, game, name)) is not None:
         return Entrant(known)
     made = store.player_by_name(conn, caller.user_id, name)
-    return _newcomer(caller, name, now) if made is None else Entrant(made)
+    if made is None:
+        refuse_namesake(conn, caller, name)
+        return _newcomer(caller, name, now)
+    return Entrant(made)
+
+
+def refuse_namesake(conn: Connection, caller: Caller, name: str) -> None:
+    """Refuse a player that would be taken for somebody else who has a key here."""
+    if name != caller.name and store.user_by_name(conn, name) is not None:
+        raise ConflictError(
+            f"{name} has a key here and plays for themselves, once they joined (invite them, or choose another name)"
+        )
 
 
 def playable(conn: Connection, caller: Caller, game: Game | None, player_id: UUID) -> Player:
@@ -182,7 +195,7 @@ def player_in(conn: Connection, game_id: UUID, wanted: str) -> UUID:
         return player_id
     known = None if "\0" in wanted else _only(store.players_in_game(conn, game_id, wanted), wanted)
     if known is None:
-        raise MissingError(f"nobody called {wanted!r} has played in this game")
+        raise MissingError(f"nobody called {wanted!r} has played or joined this game")
     return known.id
 
 

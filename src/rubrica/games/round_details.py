@@ -53,6 +53,11 @@ def keep_judged(conn: Connection, _caller: Caller, judged: JudgedRounds) -> list
     return rounds.keep_rounds(conn, judged)
 
 
+def keep_again(conn: Connection, _caller: Caller, judged: JudgedRounds) -> list[RoundReply]:
+    """Fill open scores that were opened for the caller and judged since."""
+    return rounds.keep_judged_again(conn, judged)
+
+
 def attached_definitions(
     conn: Connection, _caller: Caller, version_ids: Sequence[UUID]
 ) -> dict[UUID, VersionDefinition]:

@@ -75,7 +75,7 @@ def read_submission(body: Mapping[str, Any]) -> Submission:
 
 
 def _read(given: Any, path: tuple[str | int, ...], problems: list[Problem]) -> RoundDraft:
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or not given:
         problems.append(Problem("is an object with at least a response", path))
         return RoundDraft({})
     content, faults = read_plain(given, path, nul=True)

@@ -17,7 +17,7 @@ from rubrica.workspace.plain_data import plain_text
 
 from .composite import NOISE_DIGITS
 from .games import hosted_game, hosts, visible_game
-from .players import represents
+from .players import player_in, represents
 
 MOST_TEAMS = 1_000
 LONGEST_TEAM = 100
@@ -49,17 +49,18 @@ def remove_team(conn: Connection, caller: Caller, game_id: UUID, team: str) -> N
     teams.remove_team(conn, team_called(conn, game_id, team).id)
 
 
-def put_in_team(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID, team: str | None) -> None:
-    """Put a player into a team, out of whichever it was in; None: out of all.
+def put_in_team(conn: Connection, caller: Caller, game_id: UUID, wanted: str, team: str | None) -> None:
+    """Put a player, by id or name, into a team, out of whichever it was in; None: out of all.
 
     Whoever made the game may move anybody who plays in it. Others move their own player, until it has played a round.
     """
     require(caller, "player", "choosing a team")
     game = visible_game(conn, caller, game_id)
+    player_id = player_in(conn, game_id, wanted)
     player = players.player_by_id(conn, player_id)
     allowed = player is not None and (hosts(caller, game) or represents(caller, player))
     if player is None or not allowed or not players.takes_part(conn, game_id, player_id):
-        raise MissingError(f"no player {player_id} of yours takes part in this game (joining comes first)")
+        raise MissingError(f"no player {wanted} of yours takes part in this game (joining comes first)")
     chosen = teams.team_of(conn, game_id, player_id) is not None
     if chosen and not hosts(caller, game) and rounds.progress(conn, game_id, player_id).count:
         raise ConflictError(f"{player.name} has played, and so stays (whoever made the game may move them)")

@@ -55,9 +55,10 @@ def player_by_name(conn: Connection, created_by: UUID, name: str) -> Player | No
 
 
 def players_in_game(conn: Connection, game_id: UUID, name: str) -> list[Player]:
-    """The players of that name that have played in a game."""
+    """The players of that name that have played in a game, or joined it."""
     played = select(1).where(rounds.c.game_session_id == game_id, rounds.c.player_id == players.c.id).exists()
-    return _all(conn, (players.c.name == name) & played)
+    joined = select(1).where(game_players.c.game_session_id == game_id, game_players.c.player_id == players.c.id)
+    return _all(conn, (players.c.name == name) & (played | joined.exists()))
 
 
 def players_of_user(conn: Connection, user_id: UUID, game_id: UUID | None = None) -> list[Player]:

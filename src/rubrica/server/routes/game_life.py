@@ -38,6 +38,7 @@ from rubrica.server.request_bodies import JsonRoute
 from rubrica.server.responses import RouteAnswer, render
 
 from .games import GameId, made_game
+from .rounds import PlayerName
 
 router = APIRouter(prefix="/api", route_class=JsonRoute, tags=["games"])
 GAME = "/games/{game_id}"
@@ -120,11 +121,13 @@ async def remove_team(game_id: GameId, team: PartName, caller: Signed, service: 
     return Response(status_code=204)
 
 
-@router.put(f"{GAME}/players/{{player_id}}/team", status_code=204, summary="Choose a team")
-async def choose_team(game_id: GameId, player_id: UUID, body: TeamChoice, caller: Signed, service: Serving) -> Response:
+@router.put(f"{GAME}/players/{{player}}/team", status_code=204, summary="Choose a team")
+async def choose_team(
+    game_id: GameId, player: PlayerName, body: TeamChoice, caller: Signed, service: Serving
+) -> Response:
     """Whoever made the game moves anybody who plays in it; others their own player, until it has played a round. A
     player is in one team of a game at most."""
-    await service.database.write(teams.put_in_team, caller, game_id, player_id, body.team)
+    await service.database.write(teams.put_in_team, caller, game_id, player, body.team)
     return Response(status_code=204)
 
 

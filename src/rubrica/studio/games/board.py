@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from markupsafe import Markup
@@ -10,6 +10,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.games.board_pages import EVER, BoardQuery
+from rubrica.games.eligibility import UncountedGame
 from rubrica.games.leaderboard import LeaderboardRow, Way
 from rubrica.games.leaderboard_access import Leaderboard
 from rubrica.report.charts import share_bar
@@ -20,6 +21,7 @@ from rubrica.studio.parts import drawing, empty, show_error
 from rubrica.studio.rubrics.prose import table
 
 PAGE = 50
+MOST_UNCOUNTED = 20
 OVERALL = EVERY = ""
 WAYS: dict[Way, str] = {
     "normalized": "As the rubrics compare",
@@ -71,10 +73,11 @@ class Standings:
         self.seasons: Sequence[str] = ()
         self.teams: Sequence[str] = ()
         self.name, self.season, self.team = "", EVERY, EVERY
+        self.titles: Mapping[str, str] = {}  # of dimensions that are called like a rubric
 
     async def draw(self) -> None:
         """Draw it for the first time."""
-        with ui.element("div").classes("finder"):
+        with ui.element("div").classes("finder board-finder"):
             if len(self._ways) > 1:
                 ways = ui.toggle({way: WAYS[way] for way in self._ways}, value=self.way)
                 ways.props('no-caps unelevated toggle-color=primary aria-label="How players are compared"')
@@ -90,6 +93,7 @@ class Standings:
             with ui.element("summary"):
                 ui.label("How these figures come about")
             self.how = ui.element("div").classes("stack")
+        self.left_out = ui.element("div").classes("stack")
         await self.show()
 
     async def show(self) -> None:
@@ -100,24 +104,37 @@ class Standings:
             show_error(self.body, error)
             return
         self.by.set_options(
-            {OVERALL: "Overall"} | {name: headline(name) for name in board.dimensions}, value=self.dimension
+            {OVERALL: "Overall"} | {name: self._title(name) for name in board.dimensions}, value=self.dimension
         )
         self.body.clear()
         with self.body:
             if board.items:
-                drawing(board_table(board.items, board.dimensions, self._link_of, games=self._games))
+                self._table(board.items, board.dimensions)
             else:
                 empty("Nobody is here that fits." if self._narrowed else "Nobody has a score yet.")
             shown = {row.player_id for row in board.items}
             own = [row for row in board.own if row.player_id not in shown]
             if own:
                 ui.label("Yours, elsewhere on the board").classes("quiet")
-                drawing(board_table(own, board.dimensions, self._link_of, games=self._games))
+                self._table(own, board.dimensions)
         self.pager.tell(board.total)
+        self.left_out.clear()
+        with self.left_out:
+            if board.uncounted:
+                ui.label("Games that do not count here").classes("label")
+                reasons = [[_game_link(game), game.reason] for game in board.uncounted[:MOST_UNCOUNTED]]
+                drawing(table(("Game", "Why"), reasons))
         self.how.clear()
         with self.how:
             for sentence in HOW[self.way]:
                 ui.label(sentence)
+
+    def _table(self, rows: Sequence[LeaderboardRow], dimensions: Sequence[str]) -> None:
+        titles = [self._title(name) for name in dimensions]
+        drawing(board_table(rows, dimensions, self._link_of, titles=titles, games=self._games))
+
+    def _title(self, dimension: str) -> str:
+        return self.titles.get(dimension) or headline(dimension)
 
     def query(self) -> BoardQuery:
         """What is looked at now."""
@@ -167,10 +184,19 @@ class Standings:
             await self.show()
 
 
+def _game_link(game: UncountedGame) -> Markup:
+    return Markup('<a href="/games/{}">{}</a>').format(game.game_id, game.name)
+
+
 def board_table(
-    entries: Sequence[LeaderboardRow], dimensions: Sequence[str], link_of: LinkOf | None = None, *, games: bool = False
+    entries: Sequence[LeaderboardRow],
+    dimensions: Sequence[str],
+    link_of: LinkOf | None = None,
+    *,
+    titles: Sequence[str] = (),
+    games: bool = False,
 ) -> Markup:
-    """Players in their order: rank, overall, and every dimension."""
+    """Players in their order: rank, overall, and every dimension, under its title where titles are given."""
     rows = []
     for entry in entries:
         name: Markup | str = entry.player
@@ -182,7 +208,15 @@ def board_table(
         row: list[Markup | str] = [_rank(entry), name, _overall(entry)]
         row += [_dimension(entry, dimension) for dimension in dimensions]
         rows.append([*row, f"{entry.rounds:,}", *counts, _missing(entry)])
-    head = ["Rank", "Player", "Overall", *map(headline, dimensions), "Rounds", *(["Games"] if games else []), ""]
+    head = [
+        "Rank",
+        "Player",
+        "Overall",
+        *(titles or map(headline, dimensions)),
+        "Rounds",
+        *(["Games"] if games else []),
+        "",
+    ]
     return table(head, rows, range(3, len(head) - 1))
 
 

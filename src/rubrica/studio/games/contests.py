@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -11,7 +11,7 @@ from nicegui import ui
 
 from rubrica.errors import InputError
 from rubrica.games import seasons, teams, tournaments
-from rubrica.games.games import hosts
+from rubrica.games.games import LONGEST_NAME, hosts
 from rubrica.games.life import moment
 from rubrica.games.teams import LONGEST_TEAM
 from rubrica.games.tournaments import MatchView, TournamentRequest, TournamentView
@@ -54,6 +54,8 @@ class Contests:
                     drawing(table(("Rank", "Team", "Score", "Players", "Rounds"), rows, range(2, 5)))
                 else:
                     empty("There are no teams.")
+                if ranks and self.visitor.caller.may("player"):
+                    self._choice([team.team for team in ranks])
                 if self.hosting:
                     self._form("Name of a new team", self._add_team)
             with card("Seasons", "each has a leaderboard of its own"):
@@ -79,6 +81,22 @@ class Contests:
                 "unelevated"
             )
 
+    def _choice(self, names: Sequence[str]) -> None:
+        """Who goes into which team: whoever made the game moves anybody, others themselves."""
+        with ui.element("div").classes("finder"):
+            player = None
+            if self.hosting:
+                player = ui.input("Player").props(f"outlined dense maxlength={LONGEST_NAME}").classes("grow")
+            team = ui.select([*names], value=names[0], label="Team" if self.hosting else "Your team")
+            team.props("outlined dense options-dense").classes("medium")
+
+            async def move() -> None:
+                who = (player.value or "").strip() if player is not None else self.visitor.caller.name
+                await self.visitor.write(teams.put_in_team, self.game.id, who, team.value)
+
+            put = "Put in team" if self.hosting else "Join team"
+            ui.button(put, on_click=lambda: self._done(move)).props("flat").classes("calm")
+
     def _season_form(self) -> None:
         with ui.element("div").classes("finder"):
             name = ui.input("Name of a new season").props(f"outlined dense maxlength={LONGEST_TEAM}").classes("grow")
@@ -97,7 +115,7 @@ class Contests:
                 ui.input("Name of a new tournament").props(f"outlined dense maxlength={LONGEST_TEAM}").classes("grow")
             )
             form = ui.select(FORMS, value="elimination", label="Form").props("outlined dense options-dense")
-            size = ui.number("Best players", value=8, min=2, max=64, precision=0).props("outlined dense")
+            size = ui.number("Entrants", value=8, min=2, max=64, precision=0).props("outlined dense")
 
             async def add() -> None:
                 chosen: TournamentForm = "round_robin" if form.value == "round_robin" else "elimination"
@@ -125,7 +143,7 @@ def _draw_tournament(cup: TournamentView) -> None:
         lines = [[row.player, f"{row.points:g}", str(row.won), str(row.drawn), str(row.lost)] for row in cup.table]
         drawing(table(("Player", "Points", "Won", "Drawn", "Lost"), lines, range(1, 5)))
     rows = [[f"{match.stage}", _side(match, "home"), _side(match, "away"), _outcome(match)] for match in cup.matches]
-    drawing(table(("Stage", "", "", ""), rows))
+    drawing(table(("Stage", "Player", "Against", "How it went"), rows))
 
 
 def _side(match: MatchView, which: str) -> Markup:

@@ -16,6 +16,8 @@ from rubrica.store.games import Game
 from rubrica.studio.parts import error_text
 from rubrica.studio.studio import Visitor
 
+from .rule_fields import RuleFields
+
 LONGEST_CONFIG = 20_000
 """Characters of the settings."""
 
@@ -32,6 +34,7 @@ async def game_dialog(visitor: Visitor, game: Game | None = None) -> None:
             "Settings (JSON object, which rubrics may read)", value=config_text(game.config if game else {})
         )
         config.props(f"outlined autogrow input-class=mono maxlength={LONGEST_CONFIG}").classes("full")
+        rules = None if game is None else RuleFields(game)
         problem = ui.label().classes("fault").props('role="alert"')
         problem.set_visibility(False)
 
@@ -43,7 +46,8 @@ async def game_dialog(visitor: Visitor, game: Game | None = None) -> None:
                 if game is None:
                     kept = await visitor.write(games.create_game, title, settings, seen, now)
                 else:
-                    changes = {"name": title, "config": settings, "is_public": seen}
+                    told = {} if rules is None else rules.changes()
+                    changes = {"name": title, "config": settings, "is_public": seen, **told}
                     kept = await visitor.write(games.change_game, game.id, changes, now)
             except RubricaError as error:
                 problem.set_text(error_text(error))

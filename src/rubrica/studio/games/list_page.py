@@ -23,6 +23,7 @@ from rubrica.workspace.access import Caller
 
 from .board import Standings
 from .dialogs import game_dialog
+from .own_invitations import draw_own_invitations
 from .players import Players
 
 PAGE = 25
@@ -38,6 +39,8 @@ def install(studio: Studio) -> None:
             with heading("Games"):
                 if visitor.caller.may("author"):
                     ui.button("New game", icon="add", on_click=lambda: game_dialog(visitor)).props("unelevated")
+            if visitor.caller.may("player"):
+                await draw_own_invitations(visitor)
             with ui.tabs().props("align=left no-caps inline-label dense").classes("tabs") as tabs:
                 listed, board, players = ui.tab("Games"), ui.tab("Leaderboard"), ui.tab("Players")
             with ui.tab_panels(tabs, value=listed, animated=False).classes("panels"):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from uuid import UUID
 
 from nicegui import background_tasks, ui
 
+from rubrica.games.life import takes_rounds
+from rubrica.store.games import Game
 from rubrica.studio.studio import Visitor
 
 PATIENCE = 30.0
 """Seconds after which it is looked whether the page is still there."""
 
 
-def follow(visitor: Visitor, game_id: UUID, show: Callable[[], Awaitable[None]]) -> None:
+def follow(visitor: Visitor, game: Game, show: Callable[[], Awaitable[None]]) -> None:
     """Call `show` whenever a game's leaderboard changes, for as long as the page is open."""
-    client = ui.context.client
+    client, game_id = ui.context.client, game.id
+    playing = takes_rounds(game, visitor.service.clock())
+    told = "Live: it follows the game as it is played." if playing else "No rounds are taken now: it stays as it is."
     with ui.element("div").classes("row"):
-        ui.label("Live: it follows the game as it is played.").classes("quiet")
+        ui.label(told).classes("quiet")
 
     async def watch() -> None:
         async with visitor.service.live_boards.watching(game_id) as live:

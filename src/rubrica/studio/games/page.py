@@ -106,8 +106,17 @@ class _Page:
                 self.board = Standings(self._ask, ["normalized", "composite", "korgym"], self._rounds_of)
                 self.board.seasons = [each.name for each in await self.visitor.read(seasons.list_seasons, game.id)]
                 self.board.teams = [each.team for each in await self.visitor.read(teams.team_board, game.id)]
+                self.board.titles = {
+                    each.dimension: each.name for each in self.view.attachments if each.dimension == each.slug
+                }
                 await self.board.draw()
-                follow(self.visitor, game.id, self.board.show)
+                with ui.element("div").classes("row"):
+                    ui.link(
+                        "As a table for spreadsheets (CSV)", f"/api/games/{game.id}/leaderboard?format=csv&limit=1000"
+                    )
+                    if hosts(caller, game) and caller.may("author"):
+                        ui.link("All rounds and scores (CSV)", f"/api/games/{game.id}/export?format=csv")
+                follow(self.visitor, game, self.board.show)
                 draw_ratings(self.visitor, game.id)
             with ui.tab_panel("rounds"), card("Rounds", "player by player"):
                 self.rounds = Rounds(self.visitor, self.view, player)

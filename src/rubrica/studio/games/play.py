@@ -10,9 +10,9 @@ from rubrica.engine.plan import Plan
 from rubrica.games.attempts import Opened, judge_and_keep
 from rubrica.games.judging import JudgedRounds, RoundJudging, RoundReply
 from rubrica.games.overrides import overridden, overridden_hash
-from rubrica.games.round_details import attached_definitions, keep_judged
+from rubrica.games.round_details import attached_definitions, keep_again, keep_judged
 from rubrica.games.submission import Submission, read_submission
-from rubrica.games.turns import open_catch_up, open_turn
+from rubrica.games.turns import open_catch_up, open_retry, open_turn
 from rubrica.store.games import Attachment
 from rubrica.studio.sandbox.form import Form, context_of, names_read
 from rubrica.studio.studio import Visitor
@@ -50,6 +50,15 @@ async def catch_up(visitor: Visitor, game_id: UUID) -> tuple[list[RoundReply], b
     return await _judge_and_keep(visitor, opened)
 
 
+async def judge_open(visitor: Visitor, game_id: UUID) -> tuple[list[RoundReply], bool]:
+    """Have scores that a failed judge left open judged again; and whether that was all of them."""
+
+    async def opened(_now: datetime) -> Opened:
+        return await visitor.read(open_retry, game_id)
+
+    return await _judge_and_keep(visitor, opened, again=True)
+
+
 async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tuple[str, ...]:
     """The names that only a player can give a value to, over everything attached."""
     said = await visitor.read(attached_definitions, [attachment.version_id for attachment in attachments])
@@ -66,13 +75,13 @@ async def names_asked(visitor: Visitor, attachments: Sequence[Attachment]) -> tu
 
 
 async def _judge_and_keep(
-    visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]]
+    visitor: Visitor, opened: Callable[[datetime], Awaitable[Opened]], *, again: bool = False
 ) -> tuple[list[RoundReply], bool]:
     def session(now: datetime) -> RoundJudging:
         service, caller = visitor.service, visitor.caller
         return RoundJudging(service.plans.of, caller, now, service.work.of(caller.user_id), service.spending)
 
     async def keep(judged: JudgedRounds, complete: bool) -> tuple[list[RoundReply], bool]:
-        return await visitor.write(keep_judged, judged), complete
+        return await visitor.write(keep_again if again else keep_judged, judged), complete
 
     return await judge_and_keep(opened, session, keep, visitor.service.clock)

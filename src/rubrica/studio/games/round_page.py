@@ -12,6 +12,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from rubrica.errors import MissingError, RubricaError
+from rubrica.games.games import hosts
 from rubrica.games.judging import KeptRoundScore
 from rubrica.games.round_details import OpenedRound, open_round
 from rubrica.games.submission import HIGHEST_NUMBER
@@ -30,6 +31,8 @@ from rubrica.studio.runs.explanation import explanation
 from rubrica.studio.studio import Studio
 from rubrica.workspace.draft import rubric_of
 from rubrica.workspace.score_records import kept_evaluation
+
+from .voiding import VoidingButton
 
 LABEL = 17
 """Characters of a rubric's name in the drawing."""
@@ -55,7 +58,8 @@ def install(studio: Studio) -> None:
         title = f"Round {opened.round.round_number} of {opened.round.player}"
         with frame(visitor, title, "/games"):
             with heading(title, back=(opened.view.game.name, back[1])):
-                pass
+                if hosts(visitor.caller, opened.view.game) and visitor.caller.may("author"):
+                    VoidingButton(visitor, opened.view.game, opened.round).draw()
             _draw(opened, rubrics, drawn)
 
 

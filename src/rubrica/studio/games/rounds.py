@@ -10,7 +10,7 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.games import rounds
 from rubrica.games.composite import Composite
-from rubrica.games.games import GameView
+from rubrica.games.games import GameView, hosts
 from rubrica.games.rounds import RoundLine
 from rubrica.report.charts import share_bar
 from rubrica.report.excerpt import visible
@@ -20,7 +20,7 @@ from rubrica.studio.parts import drawing, empty, notifying_errors, show_error
 from rubrica.studio.rubrics.prose import table
 from rubrica.studio.studio import Visitor
 
-from .play import catch_up
+from .play import catch_up, judge_open
 
 PAGE = 30
 RESPONSE_SHOWN = 140
@@ -77,6 +77,11 @@ class Rounds:
             with self.lacking, ui.element("div").classes("banner grow"):
                 ui.label("Some rounds were played before everything was attached.").classes("grow")
                 self.judging = ui.button("Judge them now", on_click=self._catch_up).props("flat").classes("calm")
+        host = self.visitor.caller.may("author") and hosts(self.visitor.caller, self.view.game)
+        if host and not unjudged and any(line.composite.missing for line in shown):
+            with self.lacking, ui.element("div").classes("banner grow"):
+                ui.label("Some scores are open. They are judged again by themselves, or now.").classes("grow")
+                self.judging = ui.button("Judge them again", on_click=self._judge_open).props("flat").classes("calm")
 
     async def _everybody(self) -> None:
         self.player = None
@@ -94,6 +99,20 @@ class Rounds:
                 judged += len(given)
                 self.judging.set_text(f"{count_of(judged, 'round')} judged …")
             ui.notify(f"{count_of(judged, 'round')} judged.", type="positive")
+        await self.show()
+
+    async def _judge_open(self) -> None:
+        """Judge again what a failed judge left open."""
+        self.judging.set_enabled(False)
+        with notifying_errors():
+            given, _ = await judge_open(self.visitor, self.view.game.id)
+            still = sum(each.composite.score is None for each in given)
+            if not given:
+                ui.notify("No judge has failed here: nothing is judged again.", type="info")
+            elif still:
+                ui.notify(f"{count_of(still, 'round')} still without a score.", type="warning")
+            else:
+                ui.notify(f"{count_of(len(given), 'round')} judged.", type="positive")
         await self.show()
 
 
