@@ -6,24 +6,23 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
+from msgspec.structs import replace
 from typer.testing import Result
 
 import rubrica
-from rubrica.cli.progress import progress_text
 from rubrica.engine.audience import listen
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.bulk_choice import takes_bulk
 from rubrica.runs.files.case_source import JsonCases
 from rubrica.runs.files.folder import locked
-from rubrica.runs.progress import ProgressMeter
+from rubrica.runs.progress import ProgressMeter, progress_text
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.run_writer import RunWriter
 from rubrica.runs.stored import StoredRun

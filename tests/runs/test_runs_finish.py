@@ -124,7 +124,7 @@ def test_the_end_is_prepared_only_where_a_run_takes_a_while(tmp_path: Path) -> N
     assert loaded is not None
     loaded.clear()
     short = FinishPreparation(tmp_path, {}, (), after=30.0)
-    assert len(list(short.gathered(slowly(judged(1)), is_new=True))) == 1
+    assert len(list(short.with_preparation(slowly(judged(1)), is_new=True))) == 1
     assert (len(loaded), short.derived) == (0, None)
 
 
@@ -136,7 +136,7 @@ def test_files_are_the_same_whether_evaluations_are_added_up_on_the_way_or_read_
         Manifest(id="1", started="2026-11-15T00:00:00+00:00", rubrics=(UsedRubric.of(RUBRIC),)).write(folder)
         kept = RunWriter(folder)
         with FinishPreparation(folder, {RUBRIC.name: RUBRIC}, (), after=0.0) as preparation:
-            for _ in preparation.gathered(kept.kept(slowly(evaluations)), is_new=is_new):
+            for _ in preparation.with_preparation(kept.kept(slowly(evaluations)), is_new=is_new):
                 pass
             kept.close()
             assert (preparation.derived is not None) is is_new

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 import pytest
+from runs_judged import JUDGE, KIND, environment, provided
+from runs_judged import cases as numbered
 
 import rubrica
+from rubrica.engine.load import rubric_from_text
 from rubrica.errors import RubricaError
 from rubrica.runs.events import RunAdvanced, RunEvent
+from rubrica.runs.stored import StoredRun
 
 RUBRIC: dict[str, Any] = {
     "name": "wordy",
@@ -29,10 +34,26 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-class Pandas:
-    """As much of a pandas frame as is read, with a figure that has no value and one of numpy's kind."""
+class NAType:
+    """pandas.NA: neither true nor false, and equal to nothing."""
 
-    columns = ("id", "response", "grade")
+    def __eq__(self, _other: object) -> NoReturn:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = object.__hash__
+
+
+class NaTType:
+    """pandas.NaT, which no date is."""
+
+    def isoformat(self) -> NoReturn:
+        raise TypeError("no date")
+
+
+class Pandas:
+    """As much of a pandas frame as is read, with cells that have no value and a figure of numpy's kind."""
+
+    columns = ("id", "response", "grade", "subject", "day")
 
     class Figure:
         ndim = 0
@@ -45,8 +66,8 @@ class Pandas:
 
     def itertuples(self, *, index: bool, name: None) -> Iterator[tuple[Any, ...]]:
         assert not index
-        yield "one", "word " * 3, float("nan")
-        yield "two", "word " * 8, self.Figure()
+        yield "one", "word " * 3, float("nan"), NAType(), NaTType()
+        yield "two", "word " * 8, self.Figure(), "maths", "2026-11-18"
 
 
 def verdicts(run: rubrica.Run) -> dict[str, str]:
@@ -65,6 +86,44 @@ def test_a_file_records_an_iterator_and_frames_are_judged_alike(tmp_path: Path) 
     context = from_pandas.evaluation("two").context
     assert context is not None
     assert context.metadata.model_dump()["grade"] == 4
+    empty = from_pandas.evaluation("one").context
+    assert empty is not None
+    assert not empty.metadata.model_dump(exclude_none=True)
+
+
+def test_several_files_are_one_run(tmp_path: Path) -> None:
+    lines, table = tmp_path / "cases.jsonl", tmp_path / "more.parquet"
+    lines.write_text(json.dumps(RECORDS[0]) + "\n")
+    pl.DataFrame({"id": ["four"], "response": ["word " * 9]}).write_parquet(table)
+    run = rubrica.run([lines, str(table)], rubric=RUBRIC, out=tmp_path / "run")
+    assert verdicts(run) == {"one": "short", "four": "long"}
+    assert repr(run) == f"Run({str(tmp_path / 'run')!r})"
+
+
+def test_a_task_that_is_cancelled_asks_no_more_and_what_it_judged_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(folder: Path) -> None:
+        task = asyncio.create_task(rubrica.arun(numbered(400), rubric=kind, judge=JUDGE, jobs=4, out=folder))
+        while not server.seen:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    kind = rubric_from_text(KIND)
+    with provided(latency=0.02) as server:
+        for name, value in environment(server, tmp_path).items():
+            monkeypatch.setenv(name, value)
+        asyncio.run(scenario(tmp_path / "run"))
+        asked = len(server.seen)
+        kept = StoredRun.open(tmp_path / "run")
+        assert kept.manifest is not None
+        assert kept.manifest.ending == "stopped"
+        assert 0 < len(list(kept.evaluations())) <= asked < 200
+        time.sleep(0.2)
+        assert len(server.seen) == asked
 
 
 def test_the_same_call_goes_on_and_only_what_changed_is_judged(tmp_path: Path) -> None:
@@ -112,4 +171,7 @@ def test_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
     broken = rubrica.run([{"response": "Hi"}, "Hi"], rubric=RUBRIC, out=tmp_path / "run")
     assert broken.outcome is not None
     assert broken.outcome.counts.broken == 1
+    assert "1 record could not be judged" in broken._repr_html_()
+    with pytest.raises(RubricaError, match="no case could be judged; the first: line 1: a case is a mapping"):
+        rubrica.run([1, 2], rubric=RUBRIC)
     assert "a mapping with at least a response, not str" in (tmp_path / "run" / "errors.jsonl").read_text()

@@ -27,9 +27,11 @@ from rubrica.runs.objects.address import ObjectAddress
 from rubrica.runs.objects.object_store import ObjectStore
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.stored import StoredRun
-from rubrica.workspace import run_places as places_module
+from rubrica.workspace import store_place as places_module
+from rubrica.workspace.run_jobs import stopped_job
 from rubrica.workspace.run_listing import RunLine
 from rubrica.workspace.run_places import RunPlaces
+from rubrica.workspace.run_target import RunTarget
 
 TEAM = f"s3://{BUCKET}/team/runs"
 
@@ -80,10 +82,10 @@ def test_a_run_in_a_bucket_is_listed_without_being_fetched_and_opens_as_one_on_d
     assert not copies_home().exists()  # so far nothing was fetched but what is small
     assert [row.score for row in places.opened(name).rows()] == [row.score for row in places.opened("near").rows()]
     assert places.opened(name).path.is_relative_to(copies_home())
-    assert places.home_path("near") == home / "near"
-    assert places.home_path(name) is None  # nobody goes on with it here
+    assert places.target("near") == RunTarget(home / "near")
+    assert stopped_job(places, name) is None  # nobody goes on with it here
     with pytest.raises(InputError, match="there is a run called"):
-        places.new_path(name)
+        places.new_target(name)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_a_run_in_a_bucket_is_listed_without_being_fetched_and_opens_as_one_on_d
 def test_a_name_never_leads_out_of_the_places(home: Path, tmp_path: Path, name: str) -> None:
     judged(f"s3://{BUCKET}/secret", cases(tmp_path))
     places = RunPlaces(home, [TEAM])
-    for read in (places.opened, places.manifest, places.overview, places.home_path):
+    for read in (places.opened, places.manifest, places.overview, places.target):
         with pytest.raises(MissingError):
             read(name)
 

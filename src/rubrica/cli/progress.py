@@ -8,28 +8,13 @@ from contextlib import ExitStack, contextmanager
 
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from rubrica.report.figures import count_of, dollars, duration
 from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.events import RunAdvanced
+from rubrica.runs.progress import progress_text
 
 from .screen import err, note
 
 EVERY_IN_LOG = 30.0  # seconds
-
-
-def progress_text(now: RunAdvanced) -> str:
-    """How far a run is, in one line: how many, how fast, what it cost, how long it will take."""
-    rate = now.judged / now.seconds if now.seconds > 0 else 0.0
-    about = "about " if now.estimated else ""
-    facts = [f"{now.done:,} of {about}{now.total:,}" if now.total is not None else f"{now.done:,} done"]
-    facts.append(f"{rate:,.0f} a second" if rate >= 10 else f"{rate:.1f} a second")
-    if now.nodes is not None:
-        facts.append(count_of(now.nodes, "node"))
-    if now.cost is not None:
-        facts.append(dollars(now.cost.usd))
-    if now.total is not None and rate > 0:
-        facts.append(f"{duration(1000 * (now.total - now.done) / rate)} left")
-    return " · ".join(facts)
 
 
 @contextmanager

@@ -22,19 +22,19 @@ from rubrica.workspace.run_queue import TIMES, WorkerTimes, serve_queue, worker_
 from rubrica.workspace.run_worker import RunWorker
 
 from .db import DEFAULT_DATABASE, DatabasePlace
-from .options import local_folder
 from .screen import out, safe
+from .serve import run_places
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs that are worked off at once.")]
-Folder = Annotated[
-    Path,
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs executed at once.")]
+Places = Annotated[
+    list[str] | None,
     typer.Option(
         "--folder",
-        metavar="DIR",
-        callback=local_folder,
-        help="The folder of runs of the servers (their --runs), on a shared disk.",
+        metavar="DIR|URL",
+        help="The folder of runs of the servers (their --runs), on a shared disk; repeat it for their object stores. "
+        "Left out: runs.",
     ),
 ]
 Stalled = Annotated[
@@ -44,12 +44,13 @@ Stalled = Annotated[
         metavar="SECONDS",
         min=1.0,
         max=3600.0,
-        help="A worker that says nothing for so long is gone, and others go on with its runs.",
+        help="A worker that is silent for this long counts as dead, and others take over its runs.",
     ),
 ]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica worker --db postgresql://ann@db.example/rubrica
   rubrica worker --db postgresql://ann@db.example/rubrica --folder /srv/runs --jobs 4
+  rubrica worker --db postgresql://ann@db.example/rubrica --folder /srv/runs --folder s3://bucket/runs
 
 The judges of a run are those of the server that was asked for it; their keys come
 from this process's environment. SIGTERM and Ctrl+C hand runs back to others."""
@@ -59,10 +60,10 @@ from this process's environment. SIGTERM and Ctrl+C hand runs back to others."""
 def worker(
     place: DatabasePlace = DEFAULT_DATABASE,
     jobs: Jobs = 2,
-    folder: Folder = Path("runs"),
+    places: Places = None,
     stalled_after: Stalled = TIMES.stalled,
 ) -> None:
-    """Work off runs that servers on one PostgreSQL were asked for.
+    """Execute the runs of servers that share a PostgreSQL database.
 
     They were started in the studio or by POST /api/runs. Any number of workers on any machines share them.
     """
@@ -71,6 +72,7 @@ def worker(
             f"{address(place).shown}: a SQLite file has one server, which works its runs off itself "
             "(workers need --db postgresql://USER:PASSWORD@HOST/NAME)"
         )
+    folder, more_runs = run_places(places or ())
     if not folder.is_dir():
         raise RubricaError(f"{folder}: there is no such folder (--folder names the folder of runs of the servers)")
     times = WorkerTimes(
@@ -79,31 +81,31 @@ def worker(
         look=min(TIMES.look, stalled_after / 2),
     )
     with suppress(KeyboardInterrupt):
-        asyncio.run(_work(place, folder, jobs, times))
+        asyncio.run(_work(place, (folder, more_runs), jobs, times))
 
 
-async def _work(place: str, folder: Path, jobs: int, times: WorkerTimes) -> None:
+async def _work(place: str, runs: tuple[Path, tuple[str, ...]], jobs: int, times: WorkerTimes) -> None:
     await upgrade(place)
     await upgrade_queue(place)
     async with Database.open(place) as database:
-        own = RunWorker(database, folder, utc_now, worker_name(), jobs)
+        own = RunWorker(database, runs[0], utc_now, worker_name(), jobs, more_runs=runs[1])
         serving = asyncio.create_task(serve_queue(place, own, times))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, serving.cancel)
-        out().print(_banner(place, folder, jobs))
+        out().print(_banner(place, ", ".join((str(runs[0]), *runs[1])), jobs))
         with suppress(asyncio.CancelledError):
             await serving
 
 
-def _banner(place: str, folder: Path, jobs: int) -> Table:
+def _banner(place: str, runs: str, jobs: int) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     rows = {
         "worker": worker_name(),
         "database": address(place).shown,
-        "runs": str(folder),
+        "runs": runs,
         "at once": str(jobs),
         "stop": "Ctrl+C; others go on with what is under way",
     }

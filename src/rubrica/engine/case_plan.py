@@ -5,8 +5,9 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from rubrica.errors import ContextError
 from rubrica.hints import nearest
@@ -90,8 +91,8 @@ def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
         _check_answers(name, criterion, axis)
     spec = criterion_part(criterion, axis.spec)
     if odd := next((one for one in criterion.examples if one.answer not in spec.answers), None):
-        said = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
-        raise ContextError(f"criteria: {name}: an example has {said}; the answers are {', '.join(spec.answers)}")
+        answer_text = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
+        raise ContextError(f"criteria: {name}: an example has {answer_text}; the answers are {', '.join(spec.answers)}")
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
 
 

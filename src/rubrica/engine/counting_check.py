@@ -39,8 +39,8 @@ def check_points(rubric: Rubric, vocabulary: Vocabulary) -> None:
     for name, spec in own.items():
         if spec.points is not None:
             mixed = any(other.weight is not None for other in dimensions.values())
-            said = "has points, and others have weights" if mixed else "has points, which the score does not count"
-            vocabulary.report(said, (*path, name, "points"), IN_POINTS)
+            problem = "has points, and others have weights" if mixed else "has points, which the score does not count"
+            vocabulary.report(problem, (*path, name, "points"), IN_POINTS)
 
 
 def check_tree(rubric: Rubric, vocabulary: Vocabulary) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sized
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -39,15 +40,14 @@ _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothi
 _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReading:
+class SchemaReading(msgspec.Struct, frozen=True):
     """A rubric, or as much of it as can be read for further checks, and everything wrong with its shape."""
 
     rubric: Rubric | ShortForm | None
     problems: list[Problem]
     dropped: frozenset[Path]  # pieces that could not be read, by their place in the author's document
 
-    def original(self, path: Path) -> Path:
+    def author_path(self, path: Path) -> Path:
         """Where a piece of what could be read stands in the author's document."""
         place: Path = ()
         for step in path:
@@ -76,12 +76,12 @@ def read_rubric(data: Any) -> SchemaReading:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
             found = [fault for fault in error.errors() if not _seems_short(fault)]
-        lost = [reading.original(fault_path(e, rest)) for e in found if e["type"] not in _SPARED]
+        lost = [reading.author_path(fault_path(e, rest)) for e in found if e["type"] not in _SPARED]
         above |= {path[:depth] for path in lost for depth in range(len(path))}
-        news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
+        news = [replace(p, path=reading.author_path(p.path)) for p in _problems(found, rest)]
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
-        dropped = reading.dropped | {reading.original(path) for path in gone}
+        dropped = reading.dropped | {reading.author_path(path) for path in gone}
         new = [p for p in news if p.path not in reading.dropped | above and p not in reading.problems]
         reading = SchemaReading(None, reading.problems + new, dropped)
         if not gone:

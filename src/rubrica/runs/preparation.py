@@ -40,7 +40,7 @@ class FinishPreparation:
         self._rows: SimpleQueue[RunRow | None] = SimpleQueue()
         self._is_over = Event()
 
-    def gathered(
+    def with_preparation(
         self, evaluations: Generator[Evaluation, None, None], *, is_new: bool
     ) -> Generator[Evaluation, None, None]:
         """The same evaluations, while the end is prepared; `is_new` says that the run had none before."""

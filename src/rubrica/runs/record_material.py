@@ -14,6 +14,8 @@ from .material import RunMaterial
 
 RECORDS = "records"
 """What the manifest of a run says where its cases came from no file."""
+_PANDAS_EMPTY = ("NAType", "NaTType")
+"""The types of pandas.NA and pandas.NaT, neither of which can be compared as others can."""
 
 
 class RecordMaterial(RunMaterial):
@@ -77,9 +79,9 @@ def _plain(cell: Any) -> Any:
 
 
 def _is_missing(value: object) -> bool:
-    """Whether a cell is empty: None, or a NaN, which is what tables have for it.
+    """Whether a cell is empty: None, a NaN, or what pandas has for it in columns of texts, flags and dates.
 
     >>> _is_missing(None), _is_missing(float("nan")), _is_missing("")
     (True, True, False)
     """
-    return value is None or (isinstance(value, float) and value != value)
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _PANDAS_EMPTY

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -18,18 +14,16 @@ from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.notebook import html_table
-from rubrica.model.rubric import Rubric
-from rubrica.packs.library import load
 from rubrica.report.figures import count_of, percent
 
 from .compare.comparison import USUAL, Comparison, compare
 from .compare.measure_comparison import ComparisonTerms
-from .events import RunAdvanced, RunEvent, RunOutcome, Tell, unheard
-from .execute import execute_run
+from .events import RunOutcome
+from .files.append_only import finished_lines
+from .files.folder import ERRORS
 from .files.rows import GROUP
-from .record_material import RECORDS, RecordMaterial
-from .request import CaseChoice, JudgeSettings, RunRequest
-from .run_writer import ModelsDownError
+from .objects.address import is_address
+from .python_run import PythonRun, RubricSource, RunOptions
 from .stored import StoredRun
 from .summary.figures import Summary
 from .summary.grading import Grading
@@ -38,46 +32,19 @@ from .summary.summary import summarise
 if TYPE_CHECKING:
     import polars
 
-RubricSource = str | Path | Mapping[str, Any] | Rubric
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How cases are judged, besides by what. `rubrica run --help` tells what each means."""
-
-    context: Mapping[str, Any] | None = None
-    repeats: int | None = None
-    repeat: int = 1
-    budget: float | None = None
-    jobs: int = 64
-    cached: bool = True
-    seed: int = 0
-    resume: bool = True
-    retry_errors: bool = False
-    max_failures: int = 20
-    bulk: bool | None = None
-    progress: bool = False  # a bar on standard error
-    tell: Tell = unheard  # hears every event
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> RunOptions:
-        unknown = [name for name in options if name not in cls.__dataclass_fields__]
-        if unknown:
-            raise RubricaError(f"no such option of a run: {', '.join(unknown)} ({', '.join(cls.__dataclass_fields__)})")
-        return cls(**options)
-
 
 class Run:
     """A run that is there: its figures, its evaluations, and how it stands to another one."""
 
-    def __init__(self, stored: StoredRun, outcome: RunOutcome | None = None) -> None:
+    def __init__(self, stored: StoredRun, outcome: RunOutcome | None = None, address: str = "") -> None:
         self.stored = stored
         self.outcome = outcome  # of the execution that made it; None: it was opened
+        self.address = address  # in an object store; empty: it lies in its folder alone
 
     @classmethod
     def open(cls, path: str | Path) -> Run:
-        """A run's folder, or a file of evaluations."""
-        return cls(StoredRun.open(path))
+        """A run's folder, its address in an object store, or a file of evaluations."""
+        return cls(StoredRun.open(path), address=str(path) if is_address(str(path)) else "")
 
     @property
     def folder(self) -> Path:
@@ -87,7 +54,7 @@ class Run:
         """Everything about one case."""
         for found in self.stored.records({(case, repeat)}):
             return found
-        raise RubricaError(f"{self.folder} has no evaluation of a case {case!r}")
+        raise RubricaError(f"{self._place} has no evaluation of a case {case!r}")
 
     def frame(self, group: str = GROUP) -> polars.DataFrame:
         """The figures of every case, as a polars frame; `to_pandas()` makes one of pandas."""
@@ -112,7 +79,11 @@ class Run:
         )
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r})"
+        return f"Run({self._place!r})"
+
+    @property
+    def _place(self) -> str:
+        return self.address or str(self.folder)
 
     def _repr_html_(self) -> str:
         found = self.summary()
@@ -122,7 +93,9 @@ class Run:
             for label, own in part.verdicts.items()
         ]
         cost = f", ${found.cost.usd:.4f}" if found.cost.usd is not None else ""
-        title = f"{self.folder}: {count_of(found.evaluations, 'evaluation')} of {count_of(found.cases, 'case')}{cost}"
+        title = f"{self._place}: {count_of(found.evaluations, 'evaluation')} of {count_of(found.cases, 'case')}{cost}"
+        if broken := sum(1 for _ in finished_lines(self.folder / ERRORS)):
+            title += f", {count_of(broken, 'record')} could not be judged ({ERRORS} says why)"
         return html_table(title, ("rubric", "verdict", "count", "share"), rows)
 
 
@@ -135,7 +108,8 @@ def run(
     cluster: str | None = None,
     **options: Any,
 ) -> Run:
-    """Judge many cases: files by path, pattern or address, records one after the other, or a polars or pandas frame.
+    """Judge many cases: files by path, pattern or address (one, or a list of them), records one after the other, or a
+    polars or pandas frame.
 
     With `out`, a folder or an address in an object store, the run is kept there and the same call goes on with it;
     without, it goes with the Run. Options are those of `RunOptions`. It may be called inside a running event
@@ -145,22 +119,8 @@ def run(
     >>> found.evaluation("a").rubric
     'speed-demon'
     """
-    how = RunOptions.of(options)
-    place = str(out) if out is not None else tempfile.mkdtemp(prefix="rubrica-")
-    request = _request(cases, rubric, how, _judging(judge, how)).kept_at(place)
-    folder = request.folder
-    request = request if cluster is None else replace(request, cluster=cluster)
-    stop = Event()
-    with _shown(how) as tell:
-        outcome = _executed(lambda: execute_run(request, tell, stop), stop)
-    if outcome.ending == "unanswered":
-        raise ModelsDownError(f"{outcome.reason}; what was judged is kept in {place}, and the same call goes on")
-    if outcome.ending == "stopped":
-        raise KeyboardInterrupt
-    found = Run(StoredRun.open(folder), outcome)
-    if out is None:
-        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
-    return found
+    job = PythonRun.of(cases, rubric, judge, out, RunOptions.of(options))
+    return _made(job, job.execute(cluster, Event()))
 
 
 async def arun(
@@ -172,65 +132,23 @@ async def arun(
     cluster: str | None = None,
     **options: Any,
 ) -> Run:
-    """`run` without blocking the event loop."""
-    return await asyncio.to_thread(run, cases, rubric=rubric, judge=judge, out=out, cluster=cluster, **options)
-
-
-def _judging(judge: str | Sequence[str] | None, how: RunOptions) -> JudgeSettings:
-    names = () if judge is None else (judge,) if isinstance(judge, str) else tuple(judge)
-    return JudgeSettings(names, how.repeats, how.budget, how.jobs, cached=how.cached, seed=how.seed)
-
-
-def _request(cases: Any, rubric: RubricSource | None, how: RunOptions, judging: JudgeSettings) -> RunRequest:
-    is_file = isinstance(cases, str | Path)
-    chosen = CaseChoice(
-        str(cases) if is_file else RECORDS,
-        context=how.context or {},
-        repeat=how.repeat,
-        material=None if is_file else RecordMaterial(cases),
-    )
-    return RunRequest(
-        chosen,
-        Path(),
-        load(rubric) if rubric is not None else None,
-        judging,
-        resume=how.resume,
-        retry_errors=how.retry_errors,
-        max_failures=how.max_failures,
-        bulk=how.bulk,
-    )
-
-
-def _executed(execute: Callable[[], RunOutcome], stop: Event) -> RunOutcome:
-    """Execute here, or on a thread of its own where an event loop is running already."""
+    """`run` without blocking the event loop. Cancelled, it stops as Ctrl-C does, and ends once nothing is under way."""
+    job = PythonRun.of(cases, rubric, judge, out, RunOptions.of(options))
+    stop = Event()
+    under_way = asyncio.create_task(asyncio.to_thread(job.execute, cluster, stop))
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return execute()
-    with ThreadPoolExecutor(1) as pool:
-        under_way = pool.submit(execute)
-        try:
-            return under_way.result()
-        except KeyboardInterrupt:
-            stop.set()
-            return under_way.result()
+        outcome = await asyncio.shield(under_way)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait((under_way,))
+        raise
+    return _made(job, outcome)
 
 
-@contextmanager
-def _shown(how: RunOptions) -> Iterator[Tell]:
-    """Whoever listens, and a bar where one was asked for."""
-    if not how.progress:
-        yield how.tell
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as shown:
-        bar = shown.add_task("judging", total=None)
-
-        def tell(event: RunEvent) -> None:
-            if isinstance(event, RunAdvanced):
-                shown.update(bar, total=event.total, completed=event.done)
-            how.tell(event)
-
-        yield tell
+def _made(job: PythonRun, outcome: RunOutcome) -> Run:
+    job.check(outcome)
+    folder = job.request.folder
+    found = Run(StoredRun.open(folder), outcome, job.place if job.request.store is not None else "")
+    if job.is_temporary:
+        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found

@@ -167,6 +167,7 @@ async def _work_runs_off(service: Service) -> None:
         f"the server on {worker_name()}",
         settings.run_jobs,
         service.webhooks.wake,
+        settings.more_runs,
     )
     await serve_queue(settings.database, worker)
 

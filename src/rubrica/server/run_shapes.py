@@ -35,6 +35,11 @@ class NewRunBody(BaseModel):
     sample: str = Field("", max_length=20, description="So many cases (200), or such a share of them (5%).")
     limit: int | None = Field(None, ge=1, le=10**9, description="Only the first so many cases.")
     repeat: int = Field(1, ge=1, le=MOST_REPEATS, description="How often judges are asked about each case.")
+    place: str = Field(
+        "",
+        max_length=1_000,
+        description="Where it is kept: a --runs of the server, such as s3://bucket/runs.",
+    )
     seed: int = Field(0, ge=0, le=10**9, description="Draws the sample, and the order in which judges see dimensions.")
 
     @property
@@ -42,7 +47,9 @@ class NewRunBody(BaseModel):
         """As the workspace takes it."""
         extent = read_extent(self.sample, self.limit, self.repeat, self.seed)
         judges = None if self.judges is None else tuple(self.judges)
-        return NewRun(self.rubric, self.name, self.cases, self.file, self.examples, judges, extent, self.budget)
+        return NewRun(
+            self.rubric, self.name, self.cases, self.file, self.examples, judges, extent, self.budget, self.place
+        )
 
 
 class ResumedRun(BaseModel):

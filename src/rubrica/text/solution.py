@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import inf
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.text.amounts import amounts_of
 from rubrica.text.arithmetic import MAX_SIGNS, Equation, equations_of, find_equations
@@ -49,8 +51,7 @@ _ALSO_MEASURED = {"percentage", "times", "degrees", "acres", "calories", "points
 _ONE_OR_NONE = lazy_pattern(r"\b(?:one|once|zero|none|nobody|nothing|all|both|same)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The number that an answer comes to: ``response[start:end]``."""
 
     value: Fraction

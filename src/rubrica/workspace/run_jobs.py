@@ -15,12 +15,15 @@ from rubrica.model.evaluation import Cost
 from rubrica.model.rubric import Rubric
 from rubrica.runs.events import LineBroken, RunAdvanced, RunEvent
 from rubrica.runs.execute import execute_run
-from rubrica.runs.files.manifest import Manifest, mark_ended, new_run_id
-from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest
+from rubrica.runs.files.manifest import Manifest, new_run_id
+from rubrica.runs.mirror.claim import ClaimedError
+from rubrica.runs.request import CaseChoice, JudgeSettings, RunRequest, RunStore
 
+from .case_files import folder_of
 from .run_access import RunKey
 from .run_extent import EVERYTHING, RunExtent, extent_of
 from .run_places import RunPlaces
+from .run_target import RunTarget, read_started
 
 LOG = logging.getLogger("rubrica.server")
 AT_ONCE = 32
@@ -39,6 +42,11 @@ class RunJob:
     judges: tuple[str, ...] = ()
     extent: RunExtent = EVERYTHING
     id: str = field(default_factory=new_run_id)  # of the run's manifest
+    address: str = ""  # in an object store, whose copy the folder is; empty: the folder is all there is
+
+    @property
+    def target(self) -> RunTarget:
+        return RunTarget(self.folder, self.address)
 
     @property
     def request(self) -> RunRequest:
@@ -52,6 +60,7 @@ class RunJob:
             bulk=False,
             processes=1,  # several people share the machine
             id=self.id,
+            store=RunStore(self.address) if self.address else None,
         )
 
 
@@ -66,6 +75,7 @@ class RunProgress:
     cost: Cost | None = None  # of judging so far; None where nothing was paid for
     state: str = "running"  # or finished, stopped, failed
     error: str = ""
+    is_elsewhere: bool = False  # whether it failed because another process has it, and goes on with it
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, event: RunEvent) -> None:
@@ -134,6 +144,9 @@ class RunJobs:
     def _executed(self, run_progress: RunProgress) -> None:
         try:
             outcome = execute_run(run_progress.job.request, run_progress, run_progress.stopping, self._clock)
+        except ClaimedError as error:
+            run_progress.is_elsewhere = True
+            run_progress.error, run_progress.state = str(error), "failed"
         except RubricaError as error:
             self._failed(run_progress, str(error))
         except Exception:  # told on the page; what exactly went wrong is in the server's log
@@ -145,7 +158,7 @@ class RunJobs:
 
     def _failed(self, run_progress: RunProgress, reason: str) -> None:
         try:
-            mark_ended(run_progress.job.folder, "failed", reason)
+            run_progress.job.target.mark_ended("failed", reason)
         except (RubricaError, OSError):
             LOG.exception("that the run in %s failed cannot be written down", run_progress.job.folder)
         run_progress.error, run_progress.state = reason, "failed"
@@ -168,7 +181,18 @@ def find_run(places: RunPlaces, run_jobs: RunJobs, name: str) -> RunKey:
     return RunKey(name, manifest.id if manifest is not None else begun)
 
 
-def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
+def stopped_job(places: RunPlaces, name: str) -> RunJob | None:
+    """The job to go on with a run; None where only the command that started it can. Of one in an object store, into
+    which others may write, what it is made by is believed as the server has kept it."""
+    target, manifest = places.target(name), places.manifest(name)
+    if target is not None and manifest is not None and target.address:
+        manifest = read_started(places.home, manifest.id)
+    if target is None or manifest is None:
+        return None
+    return job_of(target.folder, manifest, folder_of(places.home), target.address)
+
+
+def job_of(folder: Path, manifest: Manifest, cases: Path, address: str = "") -> RunJob | None:
     """The job to go on with a run that stopped; None where its cases do not lie in the folder of cases."""
     source = _cases_here(Path(manifest.source), cases)
     inside = source.resolve().is_relative_to(cases.resolve())
@@ -177,7 +201,7 @@ def job_of(folder: Path, manifest: Manifest, cases: Path) -> RunJob | None:
     extent = extent_of(manifest)
     if not source.is_file() or extent is None:
         return None
-    return RunJob(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent, manifest.id)
+    return RunJob(folder, manifest.rubrics[0].rubric(), source, manifest.judges, extent, manifest.id, address)
 
 
 def _cases_here(source: Path, cases: Path) -> Path:

@@ -59,6 +59,15 @@ class RunLine:
         return sum(count for _, role, count in self.mix if role == "good") / self.evaluations
 
 
+@dataclass(frozen=True, slots=True)
+class RunOverview:
+    """A run without its evaluations."""
+
+    line: RunLine
+    broken: int = 0  # lines that are no case, or cases that could not be judged
+    summary: Mapping[str, Any] | None = None  # of one that is finished
+
+
 class RunListings:
     """The runs of a folder. What was read of a run is kept until its files change."""
 

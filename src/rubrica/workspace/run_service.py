@@ -7,7 +7,6 @@ on another machine, and which says there how far it has come.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,27 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from rubrica.errors import ConflictError, InputError, StoreError
-from rubrica.files import FOLDER_MODE, make_private_folder
+from rubrica.errors import ConflictError, InputError
 from rubrica.llm.public import by_public_name
-from rubrica.runs.files.manifest import mark_ended, new_run_id
+from rubrica.runs.files.manifest import new_run_id
 from rubrica.store.database import Database
 from rubrica.store.run_queue import QueuedRun, cancel_run, open_runs, open_runs_of, queue_run, queued_run
 
 from . import catalogue
 from .access import Caller, check_action
-from .case_files import CaseFile, case_file, case_files, folder_of, keep_examples, keep_inline, keep_upload
+from .case_files import CaseFile, case_file, case_files, save_examples, save_inline_cases, save_upload
 from .draft import rubric_of
 from .entry import RubricEntry
 from .run_access import RunKey, change_run, claim_run, read_run, readable_names
 from .run_end import announce_end, announce_run_end
 from .run_extent import EVERYTHING, RunExtent
-from .run_folders import run_path
-from .run_jobs import RunJob, RunJobs, RunProgress, find_run, job_of
+from .run_jobs import RunJob, RunJobs, RunProgress, find_run, stopped_job
 from .run_listing import RunLine, read_line
 from .run_payer import RunPayer
 from .run_places import RunPlaces
 from .run_quote import quote_run
+from .run_target import keep_started
 from .spending import SpendingLimits
 
 if TYPE_CHECKING:  # a server without judges needs no model client and no price list
@@ -61,6 +59,7 @@ class NewRun:
     judges: Sequence[str] | None = None  # some of the server's; None: all of them, empty: nobody is asked
     extent: RunExtent = EVERYTHING
     budget: float | None = None  # US dollars
+    place: str = ""  # where it is kept, one of the server's places; empty: its own folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ class RunService:
 
     @property
     def folder(self) -> Path:
-        """Where runs are started."""
+        """Where runs are started unless another place is named, and where files of cases are."""
         return self.places.home
 
     async def start(self, caller: Caller, wanted: NewRun, keep: Keep | None = None) -> str:
@@ -115,11 +114,11 @@ class RunService:
             return self._begun(conn, caller, job, 0, wanted.budget)
 
         async def claimed() -> None:
-            await asyncio.to_thread(_make_folder, job, now)
+            await asyncio.to_thread(self._make, job, now)
             try:
                 await (keep or self.database.write)(claim)
             except BaseException:
-                await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
+                await asyncio.to_thread(job.target.discard)
                 raise
 
         await self._begin(caller, job, claimed, wanted.budget)
@@ -155,7 +154,8 @@ class RunService:
 
     async def _end_waiting(self, name: str) -> None:
         """Write down that a run was stopped which no worker has, and tell the webhooks."""
-        await asyncio.to_thread(mark_ended, run_path(self.folder, name), "stopped")
+        if (target := await asyncio.to_thread(self.places.target, name)) is not None:
+            await asyncio.to_thread(target.mark_ended, "stopped")
         job, done = await asyncio.to_thread(self._stopped_job, name)
         await self.database.write(announce_end, RunProgress(job, done=done, state="stopped"), self.clock())
         self.on_end()
@@ -184,7 +184,7 @@ class RunService:
     async def upload(self, caller: Caller, name: str, data: bytes) -> CaseFile:
         """Keep a file of cases for a caller alone."""
         check_action(caller, "uploading cases")
-        return await asyncio.to_thread(keep_upload, self.folder, name, data, caller.user_id)
+        return await asyncio.to_thread(save_upload, self.folder, name, data, caller.user_id)
 
     # --- how a run begins ---------------------------------------------------------------------------------
 
@@ -241,18 +241,26 @@ class RunService:
     def _job(self, caller: Caller, wanted: NewRun, entry: RubricEntry, judges: tuple[str, ...]) -> RunJob:
         slug = entry.listing.slug
         run_id = new_run_id()
-        folder = self.places.new_path(wanted.name or f"{slug[:60]}-{self.clock():%Y%m%d-%H%M%S}-{run_id[:4]}")
+        name = wanted.name or f"{slug[:60]}-{self.clock():%Y%m%d-%H%M%S}-{run_id[:4]}"
+        target = self.places.new_target(name, wanted.place)
         given = [wanted.cases is not None, wanted.file is not None, wanted.examples]
         if sum(given) != 1:
             raise InputError("say what is judged: cases, a file of cases, or the rubric's examples; one of them")
         owner = caller.user_id
         if wanted.cases is not None:
-            cases = keep_inline(self.folder, wanted.cases, owner)
+            cases = save_inline_cases(self.folder, wanted.cases, owner)
         else:
-            name = wanted.file or keep_examples(self.folder, slug, entry.version.examples, owner).name
+            name = wanted.file or save_examples(self.folder, slug, entry.version.examples, owner).name
             cases = case_file(self.folder, name, owner)
         extent = wanted.extent if judges else replace(wanted.extent, repeat=1)  # code gives the same each time
-        return RunJob(folder, rubric_of(entry.document), cases, judges, extent, run_id)
+        return RunJob(target.folder, rubric_of(entry.document), cases, judges, extent, run_id, target.address)
+
+    def _make(self, job: RunJob, now: datetime) -> None:
+        """Write what a run is made by: from now on it is there, and can be gone on with."""
+        manifest = job.request.manifest(now)
+        if job.address:
+            keep_started(self.folder, manifest)
+        job.target.make(manifest)
 
     def _judges(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
         """Judges by their public names, or as the server knows them."""
@@ -277,10 +285,7 @@ class RunService:
 
     def stopped_job(self, name: str) -> RunJob | None:
         """The job to go on with a run; None where only the command that started it can."""
-        folder, manifest = self.places.home_path(name), self.places.manifest(name)
-        if folder is None or manifest is None:
-            return None
-        return job_of(folder, manifest, folder_of(self.folder))
+        return stopped_job(self.places, name)
 
     # --- how far it is ------------------------------------------------------------------------------------
 
@@ -305,7 +310,7 @@ class RunService:
         queued = await self._queued_run(name)
         if queued is None:
             return await asyncio.to_thread(self._status, name, may_change=may_change)
-        line = await asyncio.to_thread(read_line, run_path(self.folder, name), queued.done)
+        line = await asyncio.to_thread(self.places.line_under_way, name, queued.done)
         shown = self._queued_line(line, queued)
         shown = shown if may_change else replace(shown, why="")
         return RunStatus(shown, queued.expected, queued.broken, queued.usd, True, queued.stopping, may_change)
@@ -316,32 +321,25 @@ class RunService:
             return None
         key = await asyncio.to_thread(find_run, self.places, self.jobs, name)
         found = await self.database.read(queued_run, name, key.id)
-        return found if found is not None and found.state != "ended" else None
+        if found is None or found.state == "ended":
+            self.places.forget(name)
+            return None
+        return found
 
     def _queued_line(self, line: RunLine, queued: QueuedRun | None) -> RunLine:
-        state = None if queued is None or queued.run_id != line.id else queued.shown_state(self.clock())
+        state = None if queued is None or queued.run_id != line.id else queued.public_state(self.clock())
         return line if state is None or queued is None else replace(line, state=state, why=queued.note)
 
     def _status(self, name: str, *, may_change: bool) -> RunStatus:
         run_progress = self._running(name)
         if run_progress is not None:
             usd = run_progress.cost.usd if run_progress.cost is not None else None
-            line = read_line(run_path(self.folder, name), run_progress.done)
+            line = read_line(run_progress.job.folder, run_progress.done)
             stopping = run_progress.stopping.is_set()
             return RunStatus(line, run_progress.expected, run_progress.broken, usd, True, stopping, may_change)
+        if self.jobs.run_progress(name) is not None:
+            self.places.forget(name)
         found = self.places.overview(name)
         line = found.line
         shown = line if may_change else replace(line, why="")
         return RunStatus(shown, broken=found.broken, usd=line.usd, may_change=may_change, summary=found.summary)
-
-
-def _make_folder(job: RunJob, now: datetime) -> None:
-    """The folder of a run with its manifest in it: from now on the run is there, whatever happens to this process."""
-    make_private_folder(job.folder.parent)
-    try:
-        job.folder.mkdir(mode=FOLDER_MODE)
-    except FileExistsError:
-        raise ConflictError(f"there is a run called {job.folder.name!r} already; choose another name") from None
-    except OSError as error:
-        raise StoreError(f"the folder of the run cannot be made: {error.strerror}") from None
-    job.request.manifest(now).write(job.folder)

@@ -1,7 +1,8 @@
 """A worker: takes runs from the queue, executes them, tells how far they are, and gives them back when it ends.
 
-It works in the folder of runs of the servers, which lies on a disk that they share. What a run is made of (its rubric,
-cases and judges) is in its folder; on whose account its judges are asked is in the queue.
+It works in the folder of runs of the servers, which lies on a disk that they share, and in the object stores that both
+are told of. What a run is made of (its rubric, cases and judges) is in that folder; on whose account its judges are
+asked is in the queue.
 """
 
 from __future__ import annotations
@@ -17,18 +18,16 @@ from typing import Any
 
 import msgspec
 
-from rubrica.errors import RubricaError, StoreError
+from rubrica.errors import BusyError, RubricaError, StoreError
 from rubrica.extras import requires
-from rubrica.runs.files.manifest import Manifest, mark_ended, read_manifest
 from rubrica.store.database import Database
 from rubrica.store.run_queue import QueuedRun, advance_run, end_run, give_back, take_run
 
-from .case_files import folder_of
 from .run_end import announce_end
-from .run_folders import run_path
-from .run_jobs import RunJob, RunJobs, RunProgress, job_of
+from .run_jobs import RunJob, RunJobs, RunProgress, stopped_job
 from .run_listing import is_running
 from .run_payer import RunPayer
+from .run_places import RunPlaces
 from .run_quote import quote_run
 from .spending import SpendingLimits
 
@@ -37,6 +36,7 @@ EVERY = 0.5
 """Seconds between two times that a worker says how far a run is, and hears whether it shall stop."""
 LATER = 5.0
 """Seconds until a run that cannot be worked off here now is tried again."""
+ELSEWHERE = "another process is at work in its folder still"
 
 
 class HandedBackError(RubricaError):
@@ -50,7 +50,7 @@ class HandedBackError(RubricaError):
 
 @dataclass(slots=True)
 class RunWorker:
-    """Executes the runs of one folder that are taken from the queue."""
+    """Executes the runs of a server's places that are taken from the queue."""
 
     database: Database
     runs: Path
@@ -58,10 +58,13 @@ class RunWorker:
     name: str  # as others are told it
     at_once: int = 2
     on_end: Callable[[], None] = lambda: None
+    more_runs: tuple[str, ...] = ()  # other places than the folder
     leaving: bool = False
+    _places: RunPlaces = field(init=False)
     _jobs: RunJobs = field(init=False)
 
     def __post_init__(self) -> None:
+        self._places = RunPlaces(self.runs, self.more_runs)
         self._jobs = RunJobs(self.clock, self.at_once)
 
     def hand_back(self) -> None:
@@ -70,7 +73,7 @@ class RunWorker:
         for run_progress in self._jobs.running:
             run_progress.stopping.set()
 
-    async def work_off(self, run: str, ticket: int) -> None:
+    async def execute_queued(self, run: str, ticket: int) -> None:
         """Execute a run that was queued. A HandedBackError says that it has not ended, and shall be queued again."""
         held = await self.database.write(take_run, run, ticket, self.name, self.clock())
         if held is None:
@@ -93,13 +96,15 @@ class RunWorker:
             await self._failed(held, "it ended with an error that the worker's log tells of")
 
     async def _failed(self, held: QueuedRun, reason: str) -> None:
-        await asyncio.to_thread(mark_ended, self.runs / held.run, "failed", reason)
+        if (target := await asyncio.to_thread(self._places.target, held.run)) is not None:
+            await asyncio.to_thread(target.mark_ended, "failed", reason)
         await self.database.write(end_run, held, {})
 
     def _job(self, held: QueuedRun) -> RunJob | None:
         try:
-            folder = run_path(self.runs, held.run)
-            manifest = read_manifest(folder)
+            manifest = self._places.manifest(held.run)
+        except BusyError as error:
+            raise HandedBackError(held.run, LATER, str(error)) from error
         except RubricaError:
             manifest = None
         if manifest is None or manifest.id != held.run_id:
@@ -110,12 +115,9 @@ class RunWorker:
             )
         if manifest.finished is not None:
             return None
-        if is_running(folder):
-            raise HandedBackError(held.run, LATER, "another process is at work in its folder still")
-        return self._startable(folder, manifest)
-
-    def _startable(self, folder: Path, manifest: Manifest) -> RunJob:
-        job = job_of(folder, manifest, folder_of(self.runs))
+        job = stopped_job(self._places, held.run)
+        if job is not None and not job.address and is_running(job.folder):  # in a store, claims tell
+            raise HandedBackError(held.run, LATER, ELSEWHERE)
         if job is None:
             raise RubricaError("its cases are not there any more (start another run)")
         return job
@@ -155,13 +157,15 @@ class RunWorker:
         while run_progress.state == "running":
             await asyncio.sleep(EVERY)
             with suppress(StoreError):  # the next time may come through
-                told = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
-                lost, cancelled = told is None, bool(told)
+                answer = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
+                lost, cancelled = answer is None, bool(answer)
             if lost or cancelled or self.leaving:
                 run_progress.stopping.set()
         if lost:
             LOG.warning("%s was taken over by another worker", held.run)
             return
+        if run_progress.is_elsewhere:
+            raise HandedBackError(held.run, LATER, ELSEWHERE)
         if run_progress.state == "stopped" and self.leaving and not cancelled:
             raise HandedBackError(held.run, 0.0, "its worker ends")
         if await self.database.write(end_run, held, _figures(held, run_progress)):

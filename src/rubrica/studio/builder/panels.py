@@ -37,9 +37,10 @@ class Panels:
 
     def __init__(self, editor: DraftEditor) -> None:
         self._draft = editor
-        with ui.tabs(value=FORM).props("dense no-caps align=left").classes("build-tabs") as self._tabs:
+        with ui.tabs().props("dense no-caps align=left").classes("build-tabs") as self._tabs:
             ui.tab(FORM)
             ui.tab(TEXT)
+        self._tabs.set_value(FORM)
         self._form = ui.element("div").classes("build-form")
         with ui.element("div").classes("build-form") as self._text:
             ui.label("A change in the form writes this text anew: comments in it are lost then.").classes("quiet")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from nicegui import ui
 
 from rubrica.errors import Problem

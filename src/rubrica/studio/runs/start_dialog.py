@@ -68,6 +68,13 @@ class StartDialog:
             )
             self.extent = ExtentFields(asks=bool(self.judges))
             self.name = ui.input("Name of the run").props("outlined hide-bottom-space maxlength=100")
+            self.place: ui.select | None = None
+            home, *others = work.places.startable
+            if others:
+                offered = {home: "this server's folder", **{one: one for one in others}}
+                self.place = ui.select(offered, label="Kept in", value=home).props(
+                    "outlined options-dense hide-bottom-space"
+                )
             self.ask: ui.checkbox | None = None
             if self.judges:
                 self.ask = ui.checkbox(f"Ask the judge: {', '.join(map(public_name, self.judges))}", value=True)
@@ -186,6 +193,7 @@ class StartDialog:
             examples=examples,
             judges=None if self.ask is not None and self.ask.value else (),
             extent=self.extent.read(),
+            place=str(self.place.value) if self.place is not None else "",
         )
         return await self.visitor.service.runs.start(await self.visitor.still_here(), wanted)
 
