@@ -172,11 +172,11 @@ class _Execution:
                 self.tell(LineBroken(line))
                 kept.broken(line)
 
-            batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
+            batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
             results = kept.kept(evaluations, self.request.max_failures)
             if jury is not None:
-                results = self.preparation.gathered(results, is_new=kept.done.is_empty)
+                results = self.preparation.gathered(results, kept)
             meter = ProgressMeter(file, kept, tally, expected, jury)
             return draw_results(results, meter.read, self.tell, self.stop)
 
