@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec.structs import replace
 
 import rubrica
 from rubrica import Context

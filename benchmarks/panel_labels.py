@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rubrica.judges.labels import ChoiceLabel
-from rubrica.judges.panel_lesson import learn_choices
+from rubrica.judges.panel_fit import learn_choices
 
 from .floor import Ratio
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rubrica.text.maths_grade import INPUTS, GradeModel
@@ -126,7 +128,7 @@ def _ranks(values: Floats) -> Floats:
 
 def main() -> None:
     model = train()
-    MODEL.write_text(json.dumps(asdict(model), indent=1) + "\n", encoding="utf-8")
+    MODEL.write_text(json.dumps(msgspec.structs.asdict(model), indent=1) + "\n", encoding="utf-8")
     print(f"{MODEL.name}: nine in ten within {model.spread} grades")
     for name, share in measured(model, read_graded(HELD_OUT)).items():
         print(f"{share:.3f} {name}, of the examples kept apart")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubrica.engine import evaluate as engine
-from rubrica.engine import rejudge as rulings
+from rubrica.engine import rejudge as rejudging
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.plan import Plan
 from rubrica.extras import requires
@@ -27,7 +27,7 @@ ContextLike = Mapping[str, Any] | Context | None
 
 
 def compile(rubric: RubricLike, *, judge: Judge | None = None) -> Plan:
-    """A Plan to reuse: parsing and checking is done once.
+    """Compile a rubric once into a Plan that can be reused.
 
     >>> plan = compile("answer-quality")
     >>> evaluate(plan, prompt="What is 2 + 2?", response="4").rubric
@@ -44,11 +44,12 @@ def evaluate(
     prompt: str = "",
     response: str | None = None,
     context: ContextLike = None,
-    judge: Judge | str | None = None,
+    judge: Judge | str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Judge one response. Without a judge, judged dimensions use their offline scorer and say so.
 
-    A judge may be given by name, such as ``"anthropic:claude-haiku-4-5"``; for many responses open a `Jury` once.
+    A judge may be given by name, such as ``"anthropic:claude-haiku-4-5"``, and several names are a panel; for many
+    responses open a `Jury` once.
 
     >>> result = evaluate("speed-demon", response="Done.", context={"metadata": {"response_time": 20}})
     >>> result.score, result.verdict
@@ -67,31 +68,31 @@ async def aevaluate(
     prompt: str = "",
     response: str | None = None,
     context: ContextLike = None,
-    judge: Judge | str | None = None,
+    judge: Judge | str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Judge one response inside a running event loop."""
     seen = _context(context, prompt, response)
-    if not isinstance(judge, str):
+    if not isinstance(judge, str | Sequence):
         return await engine.aevaluate(compile(rubric, judge=judge), seen)
     plan = compile(rubric)
-    async with _jury(judge) as jury:
+    async with _jury(*([judge] if isinstance(judge, str) else judge)) as jury:
         return await engine.aevaluate(compile(plan, judge=jury.judge(plan.rubric)), seen)
 
 
 def decide(rubric: RubricLike, scores: Mapping[str, Any], context: ContextLike = None) -> Evaluation:
-    """The pure way from dimension scores, on their own scale, to an Evaluation: no scorer is asked.
+    """Compute an Evaluation from given dimension scores, each on its own scale. Nothing is scored.
 
     >>> marks = {"accuracy": 9, "completeness": 9, "clarity": 9, "depth": 8, "safety": 10}
     >>> result = decide("answer-quality", marks, context={"question_type": "FACTUAL"})
     >>> result.score, result.verdict
     (90.0, 'pass')
     """
-    return rulings.decide(compile(rubric), scores, Context.of(context))
+    return rejudging.decide(compile(rubric), scores, Context.of(context))
 
 
 def rejudge(rubric: RubricLike, stored: Evaluation) -> Evaluation:
-    """A stored evaluation under a changed rubric, without scoring anything again."""
-    return rulings.rejudge(compile(rubric), stored)
+    """Apply a changed rubric to a stored evaluation, without scoring anything again."""
+    return rejudging.rejudge(compile(rubric), stored)
 
 
 def prefer(
@@ -103,11 +104,11 @@ def prefer(
     rubric: RubricLike | None = None,
     graded: bool = False,
 ) -> Preference | Unscored:
-    """Which of two responses is better: ``first``, ``second``, or a tie where `choice` is None.
+    """Say which of two responses is better: ``first``, ``second``, or a tie where `choice` is None.
 
-    Every model is asked twice, with the responses in either order, so that a liking for the first place cancels out.
-    Where no reply could be read, the result is Unscored with the reason. By a rubric, its qualities decide, and models
-    count as its calibration weighs their choices.
+    Every model is asked twice, with the responses in both orders, so that position bias cancels out. If no reply can be
+    read, the result is Unscored with the reason. With a rubric, its dimensions are the criteria, and its calibration
+    weights the models.
     """
     return rank(prompt, {"first": first, "second": second}, judge=judge, rubric=rubric, graded=graded)
 
@@ -120,7 +121,7 @@ def rank(
     rubric: RubricLike | None = None,
     graded: bool = False,
 ) -> Preference | Unscored:
-    """How two or more responses, by name, stand to each other; `prefer` says how they are compared."""
+    """Rank two or more responses by name; `prefer` describes how they are compared."""
     return asyncio.run(arank(prompt, responses, judge=judge, rubric=rubric, graded=graded))
 
 
@@ -139,7 +140,7 @@ async def arank(
 
 
 def _jury(*names: str) -> Jury:
-    """A jury of some models. Loaded only now: judging by code alone needs no HTTP client and no price list."""
+    """A jury of models. Imported here because scoring by code needs neither the HTTP client nor the price list."""
     with requires("judges", ", ".join(names)):
         from rubrica.judges.jury import Jury
     return Jury(names)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
+import msgspec
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+
+class Problem(msgspec.Struct, frozen=True):
     """One thing wrong with a document: what, where, and the way out.
 
     >>> print(Problem("weights sum to 0.9", path=("dimensions",), line=4, file="r.yaml", fix="make them sum to 1"))

@@ -89,12 +89,12 @@ def json_values(
         yield text[start:place], value
 
 
-def whole_json(text: str) -> tuple[str, Any]:
+def unwrap_json(text: str) -> tuple[str, Any]:
     """The text of a reply without the code block that surrounds all of it, and its data; None where it is not JSON.
 
     What msgspec refuses, such as NaN, may still be read slowly.
 
-    >>> whole_json('```json\\n{"score": 7}\\n```')
+    >>> unwrap_json('```json\\n{"score": 7}\\n```')
     ('{"score": 7}', {'score': 7})
     """
     text = text.strip()

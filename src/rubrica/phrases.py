@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Code:
+
+class Code(msgspec.Struct, frozen=True):
     """A formula, a name or a pattern, as written in the document."""
 
     tag: ClassVar = "code"
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Strong:
+class Strong(msgspec.Struct, frozen=True):
     """A word that carries the sentence."""
 
     tag: ClassVar = "strong"

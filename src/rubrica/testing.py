@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -61,7 +61,7 @@ def assert_passes(
     response: str = "",
     prompt: str = "",
     context: ContextLike = None,
-    judge: Judge | str | None = None,
+    judge: Judge | str | Sequence[str] | None = None,
     min_score: float | None = None,
     verdict: str | Collection[str] | None = None,
 ) -> Evaluation:
@@ -124,7 +124,7 @@ def _wanted(rubric: Rubric, min_score: float | None, verdict: str | Collection[s
     return Wanted(good)
 
 
-def _evaluated(plan: Plan, context: Context, judge: Judge | str | None) -> Evaluation:
+def _evaluated(plan: Plan, context: Context, judge: Judge | str | Sequence[str] | None) -> Evaluation:
     """Judge here; inside a running event loop, which cannot be waited for, on a thread of its own."""
     try:
         asyncio.get_running_loop()

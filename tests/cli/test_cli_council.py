@@ -186,8 +186,9 @@ def test_too_few_answers_are_told_with_everybody_who_is_missing(council: Council
     assert (plain["complete"], len(plain["answers"])) == (False, 1)
 
 
-def test_ctrl_c_is_told_and_nothing_half_done_is_saved(council: Council, tmp_path: Path) -> None:
-    saved = tmp_path / "runs.jsonl"
+def test_ctrl_c_shows_what_had_arrived_and_nothing_half_done_is_saved(council: Council, tmp_path: Path) -> None:
+    saved, quick = tmp_path / "runs.jsonl", tmp_path / "quick.jsonl"
+    quick.write_text('{"reply": "Honey holds little water."}\n')
     with socket.create_server(("127.0.0.1", 0)) as deaf:
 
         def interrupt() -> None:
@@ -195,7 +196,7 @@ def test_ctrl_c_is_told_and_nothing_half_done_is_saved(council: Council, tmp_pat
                 os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(0.2)
 
-        models = ",".join(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1#{name}" for name in "ab")
+        models = f"scripted:{quick},http://127.0.0.1:{deaf.getsockname()[1]}/v1#deaf"
         thread = threading.Thread(target=interrupt)
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -204,7 +205,8 @@ def test_ctrl_c_is_told_and_nothing_half_done_is_saved(council: Council, tmp_pat
         finally:
             thread.join()
             signal.signal(signal.SIGINT, before)
-    assert (result.exit_code, result.stderr.startswith("interrupted")) == (130, True)
+    assert (result.exit_code, result.stderr.startswith("interrupted: 1 answer had arrived")) == (130, True)
+    assert "Honey holds little water." in result.stdout
     assert saved.read_bytes() == b""
 
 

@@ -76,7 +76,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def children(pid: int) -> set[int]:
-    """Processes that a process started and that still live, but for the one that multiprocessing keeps its books with."""
+    """Processes that a process started and that still live, except the one in which multiprocessing keeps its books."""
     living = set()
     for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended between the list and this look at it

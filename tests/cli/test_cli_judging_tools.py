@@ -20,7 +20,7 @@ from rubrica.judges.calibration import apply
 from rubrica.llm.cache import ReplyCache, reply_key
 from rubrica.llm.model import ChatMessage, Reply, Request, Usage
 from rubrica.packs.library import load
-from rubrica.runs.review.calibration_lesson import next_version
+from rubrica.runs.review.calibration_fit import next_version
 
 JUDGED = """\
 # Is the reply any good?

@@ -86,6 +86,7 @@ def test_the_tools_say_what_they_take_and_give(tmp_path: Path) -> None:
         assert tool.output_schema
         assert tool.annotations
         assert tool.annotations.read_only_hint
+        assert tool.input_schema["additionalProperties"] is False
 
 
 def test_a_council_is_consulted_and_its_progress_told(tmp_path: Path) -> None:
@@ -118,12 +119,18 @@ def test_an_agent_chooses_among_the_models_of_the_server_only(tmp_path: Path) ->
     with members(ann="quality 9", bo="quality 6", cy="quality 3") as seats:
         names = [seat.model for seat in seats.values()]
 
-        async def talk(client: Client) -> tuple[CallToolResult, CallToolResult, CallToolResult]:
+        async def talk(client: Client) -> tuple[CallToolResult, ...]:
             two = await client.call_tool("council", {"question": "Why?", "models": ["bo", "cy"], "tier": "quick"})
             other = await client.call_tool("council", {"question": "Why?", "models": ["ann", "local:"]})
-            return two, other, await client.call_tool("council", {"question": " "})
+            typo = await client.call_tool("council", {"question": "Why?", "modles": ["ann", "bo"], "tier": "fast"})
+            return two, other, await client.call_tool("council", {"question": " "}), typo
 
-        two, other, empty = speak(tmp_path, ["--models", ",".join(names)], talk)
+        two, other, empty, typo = speak(tmp_path, ["--models", ",".join(names)], talk)
+        assert typo.is_error
+        assert text_of(typo) == (
+            "modles: council has no such argument (did you mean 'models'?)\n"
+            "tier: should be 'quick', 'balanced', 'high' or 'reasoning'"
+        )
         assert [one["model"] for one in data_of(two)["ranking"]] == ["bo", "cy"]
         assert seats["ann"].asked == []
     assert other.is_error

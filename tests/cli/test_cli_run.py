@@ -6,13 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from cli_runs import GOOD, LOUD, POOR, Cli, WriteLines, rows, stored
+from msgspec.structs import replace
 from typer.testing import Result
 
 import rubrica

@@ -15,7 +15,7 @@ from rubrica.companion.candidate import Candidate
 from rubrica.companion.judgement import ReplyJudges
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import Scenario, load_scenarios
-from rubrica.companion.trial import Trial, hold_trial
+from rubrica.companion.trial import Trial, run_trial
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.model import Request
@@ -60,7 +60,7 @@ def held(talks: list[Scenario], replies: Any, judge: Any = None, repeat: int = 1
     asked = ModelJudge(ScriptedModel(judge), rubric) if judge is not None else None
     judges = ReplyJudges.of(rubric, overall=asked)
     candidate = Candidate(ScriptedModel(replies), "Be Mira.")
-    return asyncio.run(hold_trial(candidate, talks, judges, name="mira.md", repeat=repeat))
+    return asyncio.run(run_trial(candidate, talks, judges, name="mira.md", repeat=repeat))
 
 
 def test_one_failed_assertion_keeps_a_prompt_from_being_deployed_whatever_the_judge_says(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rubrica.companion.candidate import Candidate
 from rubrica.companion.judgement import ReplyJudges
 from rubrica.companion.langfuse import LangfuseRun, send
 from rubrica.companion.scenarios import load_scenarios
-from rubrica.companion.trial import Trial, hold_trial
+from rubrica.companion.trial import Trial, run_trial
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.telemetry.langfuse import Account, Langfuse, LangfuseError, StoredPrompt
 
@@ -36,7 +36,7 @@ def over(server: LangfuseServer, work: Callable[[Langfuse], Awaitable[T]], **cha
 async def trial() -> Trial:
     candidate = Candidate(ScriptedModel(["That sounds hard. What happened?"]), "Be kind.")
     bench = ReplyJudges.of(rubrica.load("voice-companion"))
-    return await hold_trial(candidate, load_scenarios(["support"]), bench, name="mira")
+    return await run_trial(candidate, load_scenarios(["support"]), bench, name="mira")
 
 
 def stored(version: int, prompt: Any, *labels: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from rubrica.companion.journal import Journal
 from rubrica.companion.judgement import ReplyJudges
 from rubrica.companion.page import trial_html
 from rubrica.companion.scenarios import Scenario, load_scenarios
-from rubrica.companion.trial import Trial, hold_trial
+from rubrica.companion.trial import Trial, run_trial
 from rubrica.engine.audience import listen
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
@@ -56,7 +56,7 @@ def bench(judge: Callable[[Request], Any] | None = None, *, overall: bool = Fals
 
 def held(script: Any, scenarios: list[Scenario] | None = None, judges: ReplyJudges | None = None) -> Trial:
     candidate = Candidate(ScriptedModel(script), "Be Mira.")
-    return asyncio.run(hold_trial(candidate, scenarios or load_scenarios(), judges or bench(), name="mira.md"))
+    return asyncio.run(run_trial(candidate, scenarios or load_scenarios(), judges or bench(), name="mira.md"))
 
 
 def scenario(*turns: str, **facts: Any) -> Scenario:

@@ -16,7 +16,7 @@ from loopback import Loopback
 from rubrica.council.ballots import clean_ballot
 from rubrica.council.member_access import MemberAccess
 from rubrica.council.members import open_members
-from rubrica.council.reviewer_lesson import PreferredAnswer, learn_reviewers, read_preferences
+from rubrica.council.reviewer_fit import PreferredAnswer, learn_reviewers, read_preferences
 from rubrica.council.rubric import review_plan, task_for
 from rubrica.council.saved import SavedCouncil, read_council
 from rubrica.council.settings import CouncilSettings, load_council
@@ -54,19 +54,19 @@ def sessions(count: int, *, coin: bool) -> tuple[dict[int, SavedCouncil], list[P
 
 
 def test_forty_preferences_teach_who_sides_with_people() -> None:
-    lesson = learn_reviewers(*sessions(40, coin=False))
-    assert (lesson.sessions, lesson.pairs) == (40, 80)
-    assert lesson.weights["keen"] > 1.5 > 0.5 > lesson.weights["blind"]
-    assert lesson.learned is not None
-    assert lesson.learned >= (lesson.alike or 0) > 0.5
-    weighed = CouncilSettings(models=("keen", "blind"), reviewer_weights=lesson.to_dict()["reviewer_weights"])
-    assert weighed.reviewer_weights["keen"] == lesson.weights["keen"]
+    fit = learn_reviewers(*sessions(40, coin=False))
+    assert (fit.sessions, fit.pairs) == (40, 80)
+    assert fit.weights["keen"] > 1.5 > 0.5 > fit.weights["blind"]
+    assert fit.learned is not None
+    assert fit.learned >= (fit.alike or 0) > 0.5
+    weighed = CouncilSettings(models=("keen", "blind"), reviewer_weights=fit.to_dict()["reviewer_weights"])
+    assert weighed.reviewer_weights["keen"] == fit.weights["keen"]
 
 
 def test_too_few_preferences_teach_nothing_and_say_so() -> None:
-    lesson = learn_reviewers(*sessions(5, coin=False))
-    assert (dict(lesson.weights), lesson.pairs) == ({}, 10)
-    assert "20 are the fewest" in lesson.reason
+    fit = learn_reviewers(*sessions(5, coin=False))
+    assert (dict(fit.weights), fit.pairs) == ({}, 10)
+    assert "20 are the fewest" in fit.reason
 
 
 def test_preferences_that_name_nothing_are_told() -> None:

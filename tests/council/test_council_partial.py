@@ -145,7 +145,7 @@ def test_ballots_are_cleaned_and_the_cleaning_is_told() -> None:
     assert ranked(result) == ["ann", "cy", "bo"]
     notes = [note for note in result.notes if note.startswith("ballot of")]
     assert any("twice" in note for note in notes)
-    assert any("Response Q, which is no answer" in note for note in notes)
+    assert any("Response Q, which it was not shown" in note for note in notes)
 
 
 def test_reviewers_who_cannot_change_the_winner_are_not_waited_for_and_are_told() -> None:
@@ -165,6 +165,33 @@ def test_reviewers_who_cannot_change_the_winner_are_not_waited_for_and_are_told(
     assert result.seconds < 10
     assert [short(event.model) for event in events if isinstance(event, ReviewerCancelled)] == ["ed"]
     assert result.to_dict()["metadata"]["cancelled"][0]["reason"].startswith("not waited for: response")
+
+
+def test_a_reviewer_who_may_rank_without_scores_is_waited_for_while_that_can_change_the_winner() -> None:
+    given = {"ann": {"bo": 2}, "bo": {"ann": 10}, "cy": {"ann": 10, "bo": 2}, "di": {"ann": 0, "bo": 2}}
+
+    def reviewer(own: Mapping[str, float]) -> Any:
+        def review(answers: Mapping[str, str]) -> Any:
+            scores = {label: own.get(text.removeprefix("answer of "), 1) for label, text in answers.items()}
+            return {"evaluations": {label: row(8, *[score] * 4) for label, score in scores.items()}}
+
+        return review
+
+    def ranking(answers: Mapping[str, str]) -> Any:
+        return {"ranking": sorted(answers, key=lambda label: ("ann" in answers[label]) - ("bo" in answers[label]))}
+
+    members = {name: Member(f"answer of {name}", review=reviewer(own)) for name, own in given.items()}
+    members["ed"] = Member("answer of ed", review=ranking, latency=0.3)
+    result = council(members, early=True)  # ann has won by the mean of scores, and bo wins once all count by Borda
+    assert (ranked(result)[0], result.ranking.pool, result.cancelled) == ("bo", "borda", ())
+
+
+def test_an_answer_that_nobody_has_scored_is_missing_from_the_ranking() -> None:
+    members = {"ann": Member("quality 9"), "bo": Member("quality 6", faults=[None, "refused"])}
+    result = council(members)
+    unranked = {one.label: one.model for one in result.answers}[result.ranking.unranked[0]]
+    assert (ranked(result), short(unranked), result.complete) == (["bo"], "ann", False)
+    assert [(one.stage, one.what.startswith("a place for Response")) for one in result.missing] == [("reviews", True)]
 
 
 def test_without_early_consensus_everybody_is_heard() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rubrica.council.rubric import review_plan
 from rubrica.council.settings import CouncilSettings, from_variables, load_council
-from rubrica.engine.evaluate import settle
+from rubrica.engine.evaluate import evaluate_scores
 from rubrica.errors import RubricaError, RubricError
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Score
@@ -73,7 +73,7 @@ def test_variables_set_the_weights_and_the_score_follows() -> None:
     )
     plan = review_plan(load_council(environ=environ))
     scores = {name.lower(): Score(10.0 if name == "ACCURACY" else 2.0) for name in names}
-    assert settle(plan, Context(), scores).score == 6.0
+    assert evaluate_scores(plan, Context(), scores).score == 6.0
 
 
 @pytest.mark.parametrize(

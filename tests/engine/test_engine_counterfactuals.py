@@ -31,7 +31,7 @@ def judged(plan: Plan, **scores: float | None) -> Evaluation:
 
 def test_the_nearest_value_with_another_verdict_is_found_in_both_directions() -> None:
     found = verdict_flips(plan(), judged(plan(), a=7, b=6))
-    assert [(turn.dimension, turn.value, turn.verdict, turn.upwards) for turn in found] == [
+    assert [(turn.dimension, turn.value, turn.verdict, turn.is_increase) for turn in found] == [
         ("a", 5.0, "fail", False),
         ("b", 2.0, "fail", False),
     ]
@@ -49,7 +49,7 @@ def test_a_turn_is_true_and_the_value_before_it_is_not() -> None:
             for turn in verdict_flips(compiled, evaluation):
                 scores = {"a": a, "b": b} | {turn.dimension: turn.value}
                 assert judged(compiled, **scores).verdict == turn.verdict != evaluation.verdict
-                nearer = {**scores, turn.dimension: turn.value + (-1 if turn.upwards else 1)}
+                nearer = {**scores, turn.dimension: turn.value + (-1 if turn.is_increase else 1)}
                 assert judged(compiled, **nearer).verdict == evaluation.verdict
 
 

@@ -191,11 +191,30 @@ def test_criteria_without_a_response_are_refused_and_nobody_is_asked() -> None:
     assert judged(judge, {"prompt": "How much?"}).dimensions["answer"].reason == "the case has no criteria"
 
 
+def test_a_chat_that_nobody_has_answered_is_refused_where_a_judge_would_be_asked() -> None:
+    judged_by_tone = {"name": "kind", "dimensions": {"tone": {"asks": "Is it kind?"}}, "verdicts": [{"label": "done"}]}
+    asked = [{"role": "user", "content": "How much?"}]
+    thanks = [*asked, {"role": "assistant", "content": "500 mg."}, {"role": "user", "content": "Thanks."}]
+    for messages in (asked, thanks):
+        with pytest.raises(ContextError, match=r"ends with what the user said.*as its last message"):
+            rubrica.evaluate(judged_by_tone, context={"messages": messages})
+        whole = Context.of({"messages": messages, "response": ""})
+        again = Context.of(whole.as_given())
+        for context in (whole, again):
+            assert rubrica.evaluate(judged_by_tone, context=context).verdict == "done"
+    empty = Context.of({"messages": [*asked, {"role": "assistant", "content": ""}]})
+    assert empty.has_response, "the assistant has said nothing, which is an answer"
+    by_code = {"name": "asked", "dimensions": {"words": {"formula": "1"}}, "verdicts": [{"label": "done"}]}
+    assert rubrica.evaluate(by_code, context={"messages": asked}).verdict == "done"
+
+
 def test_a_key_that_looks_like_criteria_is_named() -> None:
     found = rubrica.evaluate(RUBRIC, context={"response": "x", "criterias": ["Names a dose."]})
     assert found.dimensions["answer"].reason.startswith("the case has no criteria; it has 'criterias'")
     with pytest.raises(ContextError, match=r"criterium: is not a known key \(did you mean 'criterion'\?\)"):
         Context.of({"criteria": [{"criterium": "Names a dose."}]})
+    with pytest.raises(RubricError, match=r"tone.answer: is not a key of a dimension \(did you mean 'answers'\?\)"):
+        rubrica.load({**RUBRIC, "dimensions": {"tone": {"asks": "Is it?", "answer": {"yes": 1, "no": 0}, "points": 1}}})
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from rubrica.gateway.upstreams.translated_stream import TranslatedStream
 from rubrica.gateway.upstreams.translation import translate
 from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.order_reply import read_order
-from rubrica.judges.reply import ReplyScore, read_listwise, read_many, read_one, read_overall, read_wholes
+from rubrica.judges.reply import ReplyScore, read_listwise, read_many, read_one, read_overall, read_response_scores
 from rubrica.judges.scoreline import last_pair
 from rubrica.llm.anthropic import AnthropicModel
 from rubrica.llm.http import HttpAnswer
@@ -115,7 +115,7 @@ def _marks(text: str, quoted: JudgedTexts) -> list[tuple[Any, Scale]]:
     rows, notes = read_listwise(text, "AB", SCALES, quoted)
     assert all(isinstance(note, str) for note in notes.values())
     found += [(row[name], scale) for row in rows.values() for name, scale in SCALES.items()]
-    return found + [(mark, depth) for mark in read_wholes(text, "AB", depth, quoted).values()]
+    return found + [(mark, depth) for mark in read_response_scores(text, "AB", depth, quoted).values()]
 
 
 # --- authors ----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from rubrica.engine.cases import BadLine
 from rubrica.model.context import Context
 from rubrica.runs.files.case_source import cases_of, count_cases
 from rubrica.runs.files.xlsx_writer import XlsxWriter
-from rubrica.workspace.case_files import keep_upload
+from rubrica.workspace.case_files import save_upload
 
 CASE: dict[str, Any] = {
     "id": "1", "prompt": "What is the capital of France?", "response": "Paris. It lies on the Seine.",
@@ -134,7 +134,7 @@ def _uploads() -> Iterator[Check]:
             refused(lambda: count_cases(str(path)))
             refused(lambda: _read_all(path))
             refused(lambda: list(read_records(path)))
-            kept = refused(lambda: keep_upload(place / "runs", f"../odd name{suffix}", content))
+            kept = refused(lambda: save_upload(place / "runs", f"../odd name{suffix}", content))
             assert kept is None or (place / "runs" / "cases" / kept.name).read_bytes() == content
             assert {one.name for one in place.iterdir()} <= {path.name, "runs"}
             shutil.rmtree(place)

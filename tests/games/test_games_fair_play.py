@@ -6,11 +6,11 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from databases import Opened
 from games_table import Table, plan_of
@@ -88,6 +88,12 @@ def test_leaving_out_a_metric_never_helps(table: Table) -> None:
     thrifty = table.say(pat, game, "A moth.", metadata={"token_count": 5}).scores[0]
     assert (spent.raw_score, silent.raw_score, thrifty.raw_score) == (2, 2, 8)
     assert silent.reason == "token_count was not reported: the lowest score that leaves counts"
+    for looker in (ann, pia):  # what is kept says the same, and claims no points for a number that nobody gave
+        kept = table.database.read(rounds.view_round, looker, game, "pia", 1).scores[0]
+        assert kept.reason == silent.reason
+        lines = [(line["points"], line.get("error")) for line in kept.rule_breakdown]
+        assert lines == [(8, None), (0, "token_count was not reported")]
+        assert "token_count was not reported" in kept.dimension_scores["points"]["reason"]
     strict = table.game(ann, rules={"missing": "refuse"})
     table.attach(ann, strict, AttachmentRequest("thrifty"))
     with pytest.raises(InputError, match="round 1 lacks token_count"):

@@ -13,7 +13,7 @@ from gateway_stage import CAPITAL, GOOD, Scripted, body_of, hang_up, stage, unti
 
 from rubrica.gateway.chat import MOST_IMAGES, MOST_MESSAGES, read_chat
 from rubrica.server.gateway.app import create_app
-from rubrica.server.gateway.intake import BodyMemory, BodyShare, whole_body
+from rubrica.server.gateway.intake import BodyMemory, BodyShare, receive_body
 from rubrica.server.gateway.refusals import OverloadedError, refusal_of
 
 USER = {"role": "user", "content": CAPITAL}
@@ -75,7 +75,7 @@ def test_too_many_large_bodies_at_once_are_told_to_come_back(tmp_path: Path) -> 
         memory, scope = BodyMemory(1_000_000), {"type": "http", "headers": []}
         share = BodyShare(memory)
         with pytest.raises(OverloadedError) as told:
-            await whole_body(scope, receive, 20_000_000, share)
+            await receive_body(scope, receive, 20_000_000, share)
         assert refusal_of(told.value).status == 503
         share.release()
         assert memory.held == 0

@@ -93,9 +93,9 @@ def test_other_words_and_numbers_are_no_quotation(other: str) -> None:
 
 def test_spelling_is_compared_with_whole_numbers() -> None:
     judged = JudgedTexts(("It took 18/10 of the time, or [[ 7 ]].",))
-    assert not judged.spells("8/10")
-    assert judged.spells("18/10")
-    assert judged.spells("[[7]]")
+    assert not judged.contains_text("8/10")
+    assert judged.contains_text("18/10")
+    assert judged.contains_text("[[7]]")
 
 
 def test_a_bare_score_is_not_taken_for_a_copy() -> None:

@@ -15,6 +15,7 @@ import pytest
 from judges_samples import CONTEXT, rubric
 from loopback import Loopback, Said, Seen
 
+from rubrica import api
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import RubricaError
@@ -735,3 +736,18 @@ def test_the_type_of_a_question_is_asked_once_however_often_it_is_judged(tmp_pat
     assert second.classified is not None
     assert first.classified.cost is not None
     assert second.classified.cost is None
+
+
+def test_several_names_are_a_panel_in_python_too(tmp_path: Path) -> None:
+    names = []
+    for number, answer in enumerate(("yes", "no", "yes")):
+        script = tmp_path / f"{number}.jsonl"
+        script.write_text(json.dumps({"reply": {"reason": "so it is", "answer": answer}}))
+        names.append(f"scripted:{script}")
+    subject = {
+        "name": "kind",
+        "dimensions": {"tone": {"asks": "Is it kind?", "answers": {"yes": 1, "no": 0}}},
+        "verdicts": [{"label": "good", "when": "tone_is_yes"}, {"label": "bad"}],
+    }
+    found = api.evaluate(subject, prompt="Why?", response="Because.", judge=names)
+    assert (found.verdict, [vote.label for vote in found.dimensions["tone"].votes]) == ("good", ["yes", "no", "yes"])

@@ -15,7 +15,7 @@ from rubrica.errors import ContextError
 from rubrica.judges.calibration import CalibrationOutcome, calibrate, expected_rating
 from rubrica.judges.labels import ChoiceLabel, Label, read_labels
 from rubrica.judges.panel import Panel, Pooling
-from rubrica.judges.panel_lesson import learn_choices
+from rubrica.judges.panel_fit import learn_choices
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Vote
@@ -142,12 +142,12 @@ def chosen(labels: Sequence[Label], *, labelled: bool = True) -> list[ChoiceLabe
 
 
 def test_choices_are_weighed_by_labels_and_held_against_majority_and_best() -> None:
-    lesson = learn_choices(chosen(one_right(40)))
-    assert lesson.weights is not None
-    assert lesson.right is not None
-    assert lesson.right.learned > lesson.right.mean
-    assert lesson.weights.judges["a"] > 0.5
-    assert min(lesson.weights.judges[judge] for judge in FOOLED) < 0.05
+    fit = learn_choices(chosen(one_right(40)))
+    assert fit.weights is not None
+    assert fit.right is not None
+    assert fit.right.learned > fit.right.mean
+    assert fit.weights.judges["a"] > 0.5
+    assert min(fit.weights.judges[judge] for judge in FOOLED) < 0.05
 
 
 def test_without_labels_judges_are_held_against_each_other_and_it_is_said() -> None:
@@ -157,13 +157,13 @@ def test_without_labels_judges_are_held_against_each_other_and_it_is_said() -> N
         true = float(chance.random() < 0.5)
         for judge, skill in (("good", 0.95), ("fair", 0.8), ("also", 0.8), ("coin", 0.5)):
             labels.append(Label("passes", true if chance.random() < skill else 1 - true, true, f"{number}", judge))
-    lesson = learn_choices(chosen(labels, labelled=False))
-    assert lesson.weights is not None
-    weights = lesson.weights.judges
+    fit = learn_choices(chosen(labels, labelled=False))
+    assert fit.weights is not None
+    weights = fit.weights.judges
     assert weights["good"] > weights["coin"]
     assert abs(weights["coin"]) < 1
-    assert "Dawid and Skene" in lesson.reason
-    assert lesson.weights.labels == 0
+    assert "Dawid and Skene" in fit.reason
+    assert fit.weights.labels == 0
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_without_labels_judges_are_held_against_each_other_and_it_is_said() -> N
     ],
 )
 def test_choices_that_teach_nothing_are_refused_with_the_reason(labels: list[ChoiceLabel], says: str) -> None:
-    lesson = learn_choices(labels)
-    assert lesson.weights is None
-    assert says in lesson.reason
+    fit = learn_choices(labels)
+    assert fit.weights is None
+    assert says in fit.reason
 
 
 # --- raters -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from judges_samples import rubric, scripted
 
 from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.judge import ModelJudge, ResponseReview
-from rubrica.judges.reply import read_wholes
+from rubrica.judges.reply import read_response_scores
 from rubrica.llm.model import Reply, Request, Usage
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Unscored
@@ -23,7 +23,7 @@ RESPONSES = {"A": "one", "B": "two"}
 
 def wholes(reply: Any, judged: str = "") -> dict[str, float]:
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    return {label: mark.value for label, mark in read_wholes(text, "AB", TEN, JudgedTexts((judged,))).items()}
+    return {label: mark.value for label, mark in read_response_scores(text, "AB", TEN, JudgedTexts((judged,))).items()}
 
 
 def reviews(*replies: Any, axes: dict[str, Axis] | None = None) -> dict[str, ResponseReview]:

@@ -14,7 +14,7 @@ from loopback import Fault, Loopback, Said
 from rubrica.llm.anthropic import AnthropicModel
 from rubrica.llm.http import HttpSession
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request, Trouble, Usage
-from rubrica.llm.prompt_cache import kept_from
+from rubrica.llm.prompt_cache import fewest_cached_characters
 
 SCHEMA = {
     "type": "object",
@@ -120,14 +120,14 @@ def test_a_value_out_of_range_is_an_error_and_not_left_out() -> None:
 MARK = {"type": "ephemeral"}
 
 
-@pytest.mark.parametrize("length", [kept_from("judge") - 1, kept_from("judge")])
+@pytest.mark.parametrize("length", [fewest_cached_characters("judge") - 1, fewest_cached_characters("judge")])
 def test_a_long_system_text_is_marked_for_the_prompt_cache(length: int) -> None:
     server = Loopback()
     messages = (ChatMessage("system", "x" * (length - 3)), ChatMessage("system", "end"), *ASKED.messages[1:])
     ask(server, Request(messages))
     first, last = server.seen[0].body["system"]
     assert "cache_control" not in first
-    assert last.get("cache_control") == (MARK if length >= kept_from("judge") else None)
+    assert last.get("cache_control") == (MARK if length >= fewest_cached_characters("judge") else None)
 
 
 def test_the_end_of_what_a_message_shares_is_marked_where_all_before_it_is_long_enough() -> None:

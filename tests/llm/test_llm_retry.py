@@ -270,10 +270,10 @@ def test_a_stray_overload_leaves_the_limit_alone_and_many_shrink_it() -> None:
     async def run() -> None:
         limit = AdaptiveLimit(20, most=20)
         for _ in range(10):
-            await round_trip(limit, 1, lambda slot: slot.strained())
+            await round_trip(limit, 1, lambda slot: slot.overloaded())
             await round_trip(limit, 20, lambda slot: slot.healthy())
         assert limit.limit == 20
-        await round_trip(limit, 20, lambda slot: slot.strained())
+        await round_trip(limit, 20, lambda slot: slot.overloaded())
         assert limit.limit == 14
 
     asyncio.run(run())

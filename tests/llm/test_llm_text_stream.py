@@ -12,7 +12,7 @@ from loopback import Fault, Loopback, Said
 from rubrica.llm.connect import connect
 from rubrica.llm.model import ChatMessage, ModelError, Reply, Request
 from rubrica.llm.settings import Settings
-from rubrica.llm.text_stream import EventLines, heard_by
+from rubrica.llm.text_stream import EventLines, streaming_to
 
 ASK = Request((ChatMessage("user", "Why?"),))
 
@@ -24,7 +24,7 @@ class Ear:
     def begin(self) -> None:
         self.attempts.append([])
 
-    def hear(self, text: str) -> None:
+    def receive(self, text: str) -> None:
         self.attempts[-1].append(text)
 
 
@@ -45,7 +45,7 @@ def ask(
             )
             model = connect(f"{protocol}:any", settings)
             try:
-                with heard_by(ear):
+                with streaming_to(ear):
                     return await model(request), loopback
             finally:
                 await model.close()

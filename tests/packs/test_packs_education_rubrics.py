@@ -57,3 +57,29 @@ def test_the_question_pack_has_notes_for_many_subjects(subject: str) -> None:
     assert notes is not None
     assert notes.find(subject) is not None
     assert notes.find("gardening") is None
+
+
+@pytest.mark.parametrize("name", ["education-solution", "education-misconception"])
+def test_words_that_say_nothing_gain_nothing(name: str) -> None:
+    """Praise after a wrong result used to hide it, and any words after a word too few were a diagnosis."""
+    gained = {one.probe for one in rubrica.probe(name).exceeding(0.05)}
+    assert gained <= {"keywords"}, "a heap of the right words can only be told by a judge"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "rest"),
+    [
+        ("education-solution", "A farmer has 12 cows and 7 hens. How many legs do they have?", "So they have 62 legs."),
+        ("education-misconception", "Add 3 tenths and 4 tenths. The learner answered 7.", "That answer is wrong."),
+    ],
+)
+def test_a_problem_over_again_is_no_answer_to_it(name: str, problem: str, rest: str) -> None:
+    result = rubrica.evaluate(name, prompt=problem, response=f"{problem} {rest}")
+    assert result.verdict == "revise"
+    assert "repeats-the-problem" in {gate.name for gate in result.gates if gate.fired}
+
+
+def test_words_that_fit_any_mistake_are_no_diagnosis() -> None:
+    kind = "A wonderful question, and one that shows how much the class has grown. With time all will become clear."
+    result = rubrica.evaluate("education-misconception", prompt="Problem: 1/2 + 1/3. Answered: 2/5.", response=kind)
+    assert (result.verdict, result.dimensions["diagnosis"].value) == ("reject", 3)

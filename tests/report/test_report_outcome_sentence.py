@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rubrica.engine.load import rubric_from_data
 from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences

@@ -47,7 +47,7 @@ def test_a_run_compared_with_itself_is_the_same() -> None:
     found = compare(run, run)
     assert found.verdict == "same"
     assert {own.test.p for own in found.lines} == {1.0}
-    assert line(found, "score").said == "equal on all 12 cases"
+    assert line(found, "score").description == "equal on all 12 cases"
 
 
 @given(st.integers(0, 10_000), st.integers(2, 25), st.sampled_from([None, 3, 8]), st.floats(-1, 1))
@@ -118,7 +118,7 @@ def test_a_difference_that_is_surely_small_is_told_with_its_bound() -> None:
     score = line(compare(before, after, terms=ComparisonTerms(margin=0.02)), "score")
     assert score.verdict == "same"
     assert score.bound == pytest.approx(0.27, abs=0.04)
-    assert score.said == f"no difference larger than {score.bound:.2g}"
+    assert score.description == f"no difference larger than {score.bound:.2g}"
     assert line(compare(before, after, terms=ComparisonTerms(margin=0.002)), "score").verdict == "cannot tell"
 
 
@@ -141,7 +141,7 @@ def test_three_cases_cannot_tell_and_say_how_many_would() -> None:
 def test_one_common_case_has_no_interval() -> None:
     score = line(compare([row("1", 80.0)], [row("1", 70.0)]), "score")
     assert score.difference is None
-    assert score.said == "cannot tell; at least 6 more cases would"
+    assert score.description == "cannot tell; at least 6 more cases would"
 
 
 def test_verdicts_are_compared_by_mcnemars_test() -> None:

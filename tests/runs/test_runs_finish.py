@@ -128,7 +128,7 @@ def test_the_end_is_prepared_only_where_a_run_takes_a_while(tmp_path: Path) -> N
     loaded.clear()
     short = FinishPreparation(tmp_path, {}, (), after=30.0)
     kept = RunWriter(tmp_path)
-    assert len(list(short.gathered(slowly(judged(1)), kept))) == 1
+    assert len(list(short.with_preparation(slowly(judged(1)), kept))) == 1
     kept.close()
     assert (len(loaded), short.derived) == (0, None)
 
@@ -146,7 +146,7 @@ def test_files_are_the_same_whether_evaluations_are_added_up_on_the_way_or_read_
         kept.turns = CaseTurns(held)
         with FinishPreparation(folder, {RUBRIC.name: RUBRIC}, (), after=0.0) as preparation:
             assert all(map(kept.wanted, works))
-            for _ in preparation.gathered(kept.kept(slowly(finished)), kept):
+            for _ in preparation.with_preparation(kept.kept(slowly(finished)), kept):
                 pass
             kept.close()
             kept.tidy()

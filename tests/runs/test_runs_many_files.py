@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -12,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from object_server import BUCKET, FailingProxy, put_objects, use_objects
 from rubrica.engine.compile import compile_rubric

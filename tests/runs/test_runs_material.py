@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import InputError
 from rubrica.model.context import Context
-from rubrica.runs.events import RunEvent, RunNote, Tell
+from rubrica.runs.events import EventCallback, RunEvent, RunNote
 from rubrica.runs.execute import execute_run
 from rubrica.runs.files.case_source import CaseSource
 from rubrica.runs.files.folder import TABLES
@@ -63,7 +64,7 @@ class Poet(RunMaterial):
 
     derived = ("verdicts_*.json",)
 
-    def prepare(self, folder: Path, tell: Tell, stop: Event | None) -> bool:
+    def prepare(self, folder: Path, on_event: EventCallback, stop: Event | None) -> bool:
         if self.down:
             raise ModelsDownError("the poet does not answer")
         file = folder / "poems.json"
@@ -117,8 +118,8 @@ def test_files_of_before_go_when_evaluations_change_and_the_run_is_stopped(tmp_p
         stop.set()
 
     class Hasty(Poet):
-        def prepare(self, folder: Path, tell: Tell, stop: Event | None) -> bool:
-            return super().prepare(folder, tell, None)
+        def prepare(self, folder: Path, on_event: EventCallback, stop: Event | None) -> bool:
+            return super().prepare(folder, on_event, None)
 
     outcome = execute_run(request(tmp_path, Hasty(["rain", "snow", "wind"])), stopping, stop)
     assert outcome.ending == "stopped"

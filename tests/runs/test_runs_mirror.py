@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
 import rubrica
@@ -109,7 +109,7 @@ def test_a_changed_rubric_moves_the_run_aside_in_the_bucket_too(bucket: Path, tm
 
 PROGRAM = """
 import sys, time
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from rubrica.engine.load import rubric_from_data
 from rubrica.runs.execute import execute_run

@@ -23,7 +23,7 @@ from rubrica.runs.files.parquet_rows import write_columns
 from rubrica.runs.files.rows import RunRow, row_of
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page import write_page
-from rubrica.runs.summary.page_data import EXTREMES, MOST_RUBRICS, SAMPLED, gather_page_data
+from rubrica.runs.summary.page_data import EXTREMES, MOST_RUBRICS, SAMPLED, collect_page_data
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -162,7 +162,7 @@ def test_a_correlation_that_cannot_be_told_is_an_empty_square() -> None:
 
 
 def test_what_is_kept_of_a_run_does_not_grow_with_it() -> None:
-    found = gather_page_data(iter(rows(60_000)), {}, Random(0), 10)  # noqa: S311
+    found = collect_page_data(iter(rows(60_000)), {}, Random(0), 10)  # noqa: S311
     [figures] = found.rubrics.values()
     assert found.total == figures.total == 60_000
     assert len(figures.sample.items) == SAMPLED
@@ -173,7 +173,7 @@ def test_what_is_kept_of_a_run_does_not_grow_with_it() -> None:
 
 def test_rubrics_past_the_most_are_counted_only() -> None:
     some = [RunRow(f"c{n}", f"r{n}@1.0.0", "pass", 1.0, 1.0) for n in range(MOST_RUBRICS + 5)]
-    found = gather_page_data(some, {}, Random(0), 3)  # noqa: S311
+    found = collect_page_data(some, {}, Random(0), 3)  # noqa: S311
     assert (len(found.rubrics), found.not_drawn, found.total) == (MOST_RUBRICS, 5, MOST_RUBRICS + 5)
 
 

@@ -10,9 +10,11 @@ import pickle
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import rubrica
 from rubrica import Context, ContextError, RubricaError, Score, Unscored
@@ -380,6 +382,55 @@ def test_verifiers_gets_a_number_for_each_rollout() -> None:
         {"reward": 0.2, "facts.true": 0.2}
     )
     assert judge.calls == 1
+
+
+class TaskRow(BaseModel):
+    """What a task of verifiers 0.4 holds of a row: some that all tasks have, and what its dataset says."""
+
+    idx: int = 0
+    prompt: str = "How many?"
+    timeout: dict[str, int] = {}
+    answer: str = "2"
+    level: int | None = 4
+
+
+class Trace:
+    """What a model did, as verifiers 0.4 tells a reward; replies that stood in the prompt were not sampled."""
+
+    def __init__(self, *messages: tuple[str, Any], sampled: int) -> None:
+        self.messages = [SimpleNamespace(role=role, content=content) for role, content in messages]
+        self.assistant_messages = [one for one in self.messages[sampled:] if one.role == "assistant"]
+        self.last_reply = (self.assistant_messages[-1].content or "") if self.assistant_messages else ""
+
+
+def trace_call(function: Any, trace: Trace, task: TaskRow) -> float:
+    """As a task of verifiers 0.4 calls a reward: with `task`, `trace` and `runtime`, where its parameters name them."""
+    available = {"task": task, "trace": trace, "runtime": object()}
+    names = inspect.signature(function).parameters
+    return float(asyncio.run(function(**{name: available[name] for name in names if name in available})))
+
+
+def test_a_trace_of_verifiers_is_judged_by_its_last_reply() -> None:
+    class Seeing(LengthJudge):
+        async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+            seen.append(context)
+            return await super().__call__(axes, context)
+
+    seen: list[Context] = []
+    parts = [SimpleNamespace(type="text", text="How many"), SimpleNamespace(type="text", text="are there?")]
+    trace = Trace(("user", parts), ("assistant", None), ("tool", "2"), ("assistant", "one two"), sampled=1)
+    [function] = rubrica.reward(JUDGED, Seeing()).verifiers(unscored=0.25)
+    assert trace_call(function, trace, TaskRow()) == pytest.approx(0.2)
+    assert (seen[0].prompt, seen[0].response) == ("How many\nare there?", "one two")
+    assert (seen[0].lookup("level"), seen[0].lookup("reference"), seen[0].lookup("timeout")) == (4, "2", None)
+
+
+def test_a_trace_without_a_reply_is_an_empty_answer_whatever_its_prompt_shows() -> None:
+    [function] = rubrica.reward(BRIEF).verifiers(unscored=0.25)
+    shown = (("user", "How many?"), ("assistant", "one two"), ("user", "And now?"))
+    assert trace_call(function, Trace(*shown, ("assistant", "three four"), sampled=3), TaskRow()) == pytest.approx(0.7)
+    alone = rubrica.reward(BRIEF)(prompts=["And now?"], completions=[""], level=[4])
+    assert [trace_call(function, Trace(*shown, sampled=3), TaskRow())] == alone
 
 
 # groups

@@ -18,7 +18,7 @@ from rubrica.runs.files import upload
 from rubrica.runs.files.parquet_size import ParquetSizeError, parquet_size
 from rubrica.runs.files.parquet_source import text_sizes
 from rubrica.runs.files.upload import MOST_BYTES, MOST_ROWS, check_upload
-from rubrica.workspace.case_files import case_files, keep_upload
+from rubrica.workspace.case_files import case_files, save_upload
 
 
 def table(path: Path, **columns: object) -> Path:
@@ -38,7 +38,7 @@ def test_a_small_file_of_millions_of_rows_is_refused_and_not_kept(tmp_path: Path
     assert file.stat().st_size < 10_000
     start = time.process_time()
     with pytest.raises(InputError, match=f"unfolds to 3,000,000 rows .at most {MOST_ROWS:,}"):
-        keep_upload(tmp_path / "runs", "many.parquet", file.read_bytes())
+        save_upload(tmp_path / "runs", "many.parquet", file.read_bytes())
     assert time.process_time() - start < 1
     assert case_files(tmp_path / "runs") == []
 
@@ -79,7 +79,7 @@ def test_an_ordinary_table_is_measured_and_accepted(tmp_path: Path, compression:
     size = parquet_size(file.read_bytes())
     assert (size.rows, size.values) == (1_000, 2_000)
     check_upload(file, file.name)
-    assert keep_upload(tmp_path / "runs", "fine.parquet", file.read_bytes()).size == file.stat().st_size
+    assert save_upload(tmp_path / "runs", "fine.parquet", file.read_bytes()).size == file.stat().st_size
 
 
 def test_a_long_line_and_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "no.parquet"
     file.write_bytes(b"PAR1" + b"\0" * 100)
     with pytest.raises(RubricaError, match="cannot be read as Parquet"):
-        keep_upload(tmp_path / "runs", "no.parquet", file.read_bytes())
+        save_upload(tmp_path / "runs", "no.parquet", file.read_bytes())
 
 
 def _sample() -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.model.scale import Scale
-from rubrica.scoring.isotonic import fit_rising, read_off
+from rubrica.scoring.isotonic import fit_rising, interpolate
 from rubrica.scoring.pooling import Pool, level_judges, pool, weights_from_errors
 
 SCALE = Scale(min=1, max=10)
@@ -119,7 +119,7 @@ def test_weights_follow_errors_but_few_labels_barely_move_them() -> None:
 def test_the_curve_never_falls_and_stays_on_the_scale(data: list[tuple[float, float]], a: float, b: float) -> None:
     knots = fit_rising(data)
     low, high = sorted((a, b))
-    below, above = read_off(knots, low, 1, 10), read_off(knots, high, 1, 10)
+    below, above = interpolate(knots, low, 1, 10), interpolate(knots, high, 1, 10)
     assert 1 <= below <= above <= 10
     assert all(x0 < x1 and y0 <= y1 for (x0, y0), (x1, y1) in pairwise(knots))
 
@@ -128,7 +128,7 @@ def test_the_curve_never_falls_and_stays_on_the_scale(data: list[tuple[float, fl
 def test_the_curve_keeps_the_mean_and_beats_every_constant(data: list[tuple[float, float]]) -> None:
     knots = dict(fit_rising(data))
     xs = [round(x, 4) for x, _ in data]
-    fitted = [read_off(tuple(knots.items()), x, 1, 10) for x in xs]
+    fitted = [interpolate(tuple(knots.items()), x, 1, 10) for x in xs]
     mean = fmean(y for _, y in data)
     assert fmean(fitted) == pytest.approx(mean, abs=1e-3)
     flat = sum((y - mean) ** 2 for _, y in data)
@@ -138,14 +138,14 @@ def test_the_curve_keeps_the_mean_and_beats_every_constant(data: list[tuple[floa
 def test_a_worked_example_of_pooling_adjacent_violators() -> None:
     knots = fit_rising([(1, 1), (2, 4), (3, 3), (4, 2), (5, 6), (5, 8)])
     assert knots == ((1, 1), (2, 3), (4, 3), (5, 7))
-    assert read_off(knots, 1.5, 0, 10) == 2
-    assert read_off(knots, 3.3, 0, 10) == 3
-    assert read_off(knots, 4.5, 0, 10) == 5
+    assert interpolate(knots, 1.5, 0, 10) == 2
+    assert interpolate(knots, 3.3, 0, 10) == 3
+    assert interpolate(knots, 4.5, 0, 10) == 5
 
 
 def test_beyond_the_labels_the_last_correction_is_carried_on_within_the_scale() -> None:
     knots = ((4.0, 5.0), (8.0, 7.0))
-    assert read_off(knots, 2, 1, 10) == 3
-    assert read_off(knots, 10, 1, 10) == 9
-    assert read_off(((4.0, 2.0),), 1, 1, 10) == 1
-    assert read_off((), 6.5, 1, 10) == 6.5
+    assert interpolate(knots, 2, 1, 10) == 3
+    assert interpolate(knots, 10, 1, 10) == 9
+    assert interpolate(((4.0, 2.0),), 1, 1, 10) == 1
+    assert interpolate((), 6.5, 1, 10) == 6.5

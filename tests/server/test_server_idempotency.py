@@ -22,10 +22,10 @@ from rubrica.store.idempotency import (
     IdempotencySlot,
     StoredReply,
     forget,
-    keep_reply,
     release,
     renew,
     reserve,
+    save_reply,
 )
 from rubrica.store.tables import replies, users
 from rubrica.store.users import User, ensure_user
@@ -207,7 +207,7 @@ def test_whoever_lost_the_key_to_another_cannot_write_the_reply(database: Any) -
 
     def late(conn: Connection) -> None:
         ensure_user(conn, "late", NOON)
-        keep_reply(conn, slot(1), 201, {}, b"", NOON)
+        save_reply(conn, slot(1), 201, {}, b"", NOON)
 
     with pytest.raises(ConflictError, match="took over"):
         database.write(late)
@@ -226,7 +226,7 @@ def test_a_request_that_shows_signs_of_life_keeps_its_key(database: Any) -> None
 
 def test_what_is_too_old_is_dropped_and_what_is_not_stays(database: Any) -> None:
     database.write(reserve, slot(1, "done"), NOON)
-    database.write(keep_reply, slot(1, "done"), 201, {"ETag": '"1"'}, b"\x00\xff", NOON)
+    database.write(save_reply, slot(1, "done"), 201, {"ETag": '"1"'}, b"\x00\xff", NOON)
     database.write(reserve, slot(1, "under way"), NOON)
     assert database.write(forget, NOON + ABANDONED) == 1
     assert database.write(reserve, slot(2, "done"), NOON + ABANDONED) == StoredReply(
@@ -238,7 +238,7 @@ def test_what_is_too_old_is_dropped_and_what_is_not_stays(database: Any) -> None
 def test_a_clock_that_is_set_back_does_not_keep_the_key_of_who_is_gone(database: Any) -> None:
     database.write(reserve, slot(1), NOON)
     assert database.write(reserve, slot(2), NOON - timedelta(hours=1)) is None
-    database.write(keep_reply, slot(2), 201, {}, b"done", NOON - timedelta(hours=1))
+    database.write(save_reply, slot(2), 201, {}, b"done", NOON - timedelta(hours=1))
     for jump in (timedelta(hours=-2), timedelta(hours=1)):
         assert database.write(reserve, slot(1), NOON + jump) == StoredReply(b"r" * 32, 201, {}, b"done")
 

@@ -114,6 +114,23 @@ def test_requests(tmp_path: Path) -> None:
                 refused += 1
                 assert not DEVELOPERS.search(reply.json["detail"]), (method, path, body, reply.text)
         assert refused > 100
+        for path, body, told in (
+            ("/api/games", {"name": "x", "statuss": "open"}, "statuss: is not a known key (did you mean 'status'?)"),
+            (
+                "/v1/council/run",
+                {"question": "Why?", "hystory": []},
+                "hystory: is not a known key (did you mean 'history'?)",
+            ),
+            (
+                "/v1/council/run",
+                {"question": "Why?", "history": [{"role": "user", "contents": "x"}]},
+                "(did you mean 'content'?)",
+            ),
+            ("/api/games", {"name": "x", "zzz": 1}, "zzz: is not a known key"),
+        ):
+            reply = running.anyone.ask("POST", path, body)
+            assert reply.status == 422
+            assert told in reply.json["detail"], reply.text
 
 
 @pytest.mark.parametrize("text", COUNCIL)

@@ -55,7 +55,7 @@ def add(conn: Connection, /, name: str, minute: int = 0, *, owner: UUID | None =
 def stand(conn: Connection, rubric_id: UUID, **changed: Any) -> None:
     standing = market.lock_stats(conn, rubric_id)
     assert standing is not None
-    market.keep_stats(conn, rubric_id, replace(standing, **changed))
+    market.save_stats(conn, rubric_id, replace(standing, **changed))
 
 
 def crowd(conn: Connection, size: int, seed: int = 4) -> None:

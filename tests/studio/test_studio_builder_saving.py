@@ -14,7 +14,7 @@ from rubrica.studio.builder.checking import payload
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller
 from rubrica.workspace.draft import read_draft
-from rubrica.workspace.editing import both_sides, keep_as_fork
+from rubrica.workspace.editing import both_sides, save_as_fork
 from rubrica.workspace.entry import ANYTHING, RubricEntry, SeenRevision
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ def test_a_draft_that_came_too_late_is_kept_as_a_fork(database: Opened, ann: Cal
     database.write(catalogue.update, ann, reference, handed("first"), seen, NOW)
     with pytest.raises(StaleError):
         database.write(catalogue.update, ann, reference, handed("second"), seen, NOW)
-    fork = database.write(keep_as_fork, ann, reference, handed("second", "mine"), NOW)
+    fork = database.write(save_as_fork, ann, reference, handed("second", "mine"), NOW)
     assert fork.listing.slug == "shared-2"
     assert fork.version.definition["title"] == "second"
     assert fork.version.note == "mine"
@@ -71,4 +71,4 @@ def test_a_player_cannot_keep_a_fork(database: Opened, ann: Caller) -> None:
     made = begun(database, ann)
     player = Caller(ann.user_id, "ann", "player")
     with pytest.raises(DeniedError):
-        database.write(keep_as_fork, player, str(made.listing.id), handed("x"), NOW)
+        database.write(save_as_fork, player, str(made.listing.id), handed("x"), NOW)

@@ -156,10 +156,25 @@ def test_every_case_scores_the_same_in_points_as_in_weights(scores: tuple[float,
     assert with_score_way(changed, "weighted")[0]["dimensions"] == document["dimensions"]
 
 
+def test_points_become_weights_exactly_and_come_back() -> None:
+    """In whole percents, 13 of 19 points would pass 68.4 of 100 and not 68."""
+    points = {f"c{n}": own for n, own in enumerate((5, 7, 1, 6))}
+    axes = {name: {"asks": "Is it so?", "answers": {"yes": 1, "no": 0}, "points": own} for name, own in points.items()}
+    document = {**in_points(), "dimensions": axes}
+    weighed, told = with_score_way(document, "weighted")
+    assert "scores what it scored before" in told[0]
+    for met in ({"c0"}, {"c1", "c3"}, {"c0", "c2", "c3"}, set(points)):
+        scores = {name: float(name in met) for name in points}
+        one, other = (api.decide(rubric_of(found), scores).score for found in (document, weighed))
+        assert one == pytest.approx(other, abs=1e-9)
+    back = with_score_way(weighed, "points")[0]["dimensions"]
+    assert {name: axis["points"] for name, axis in back.items()} == points
+
+
 def test_what_cannot_be_kept_in_another_way_to_score_is_told() -> None:
     weighed, told = with_score_way(in_points(), "weighted")
     assert "recommends_a_second_medicine counts for nothing" in told[-1]
-    assert [spec.weight for spec in rubric_of(weighed).dimensions.values()] == [0.63, 0.37, 0]  # whole percents
+    assert [spec.weight for spec in rubric_of(weighed).dimensions.values()] == [5 / 8, 3 / 8, 0]
     document, _ = from_text(STARTERS["nothing"].text)
     empty, _ = with_score_way(document, "points")
     assert rubric_of(with_criteria(empty, DIMENSIONS, read_criterion_lines(LIST))).scale.max == 1

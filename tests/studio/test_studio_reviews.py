@@ -25,7 +25,7 @@ from rubrica.store.users import ensure_user
 from rubrica.studio.reviews.calibration import changes, curves
 from rubrica.workspace import catalogue
 from rubrica.workspace.access import Caller, Role
-from rubrica.workspace.calibration import calibrated, keep_calibrated, text_of, way_to_keep
+from rubrica.workspace.calibration import calibrated, save_calibrated, text_of, ways_to_save
 from rubrica.workspace.draft import read_draft
 from rubrica.workspace.review_agreement import LabelledReviews, agreement_report, differences, own_verdict
 from rubrica.workspace.reviews import (
@@ -42,7 +42,7 @@ from rubrica.workspace.reviews import (
     review_progress,
     reviewed_runs,
     submit,
-    take_back,
+    withdraw_opinion,
 )
 from rubrica.workspace.run_access import RunKey, claim_run, open_review, share_run
 from rubrica.workspace.run_jobs import RunJob
@@ -110,15 +110,15 @@ def test_the_last_answer_can_be_taken_back_for_a_while(database: Opened, run: St
     [item, *_] = queued(database, run)
     waiting = database.read(count_items, ann).open
     database.write(submit, ann, item, {"kind": 7}, "", NOW)
-    assert isinstance(database.write(take_back, ann, item, NOW), ReviewTask)
+    assert isinstance(database.write(withdraw_opinion, ann, item, NOW), ReviewTask)
     assert database.read(count_items, ann).open == waiting
     database.write(submit, ann, item, {"kind": 2}, "", NOW)
     database.write(submit, bob, item, {"kind": 3}, "", NOW)
-    assert isinstance(database.write(take_back, ann, item, NOW), ReviewTask)
+    assert isinstance(database.write(withdraw_opinion, ann, item, NOW), ReviewTask)
     seen = database.read(read_item, bob, item)
     assert isinstance(seen, ScoredItem)  # what bob gave it stays
     with pytest.raises(ConflictError, match="stands"):
-        database.write(take_back, bob, item, NOW + 2 * TAKEN_BACK_WITHIN)
+        database.write(withdraw_opinion, bob, item, NOW + 2 * TAKEN_BACK_WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -273,10 +273,10 @@ def labelled(lines: int, judges: dict[str, float], data: dict[str, Any] = TONE) 
 def test_calibration_tells_what_it_would_change_and_writes_what_the_command_writes(tmp_path: Path) -> None:
     labels = labelled(30, {"ann": 2, "bob": 2})
     made = calibrated(labels, NOW.date())
-    kind, helps = changes(made.lesson)
+    kind, helps = changes(made.fit)
     assert (kind.title, kind.labels, kind.corrected, kind.error) == ("Kind", 30, True, "2 → 0")
     assert (helps.title, helps.corrected, helps.order) == ("Help", False, "1 → 1")
-    [curve] = curves(made.lesson)
+    [curve] = curves(made.fit)
     assert (curve.title, curve.judges, curve.scores[7], curve.become[7]) == ("Kind", "", 7, 5)
     (tmp_path / "tone.yaml").write_text(text_of(labels.document))
     (tmp_path / labels.file).write_text("".join(line + "\n" for line in labels.lines))
@@ -293,7 +293,7 @@ def test_calibration_tells_what_it_would_change_and_writes_what_the_command_writ
 
 def test_judges_that_are_wrong_in_different_ways_are_corrected_apart() -> None:
     made = calibrated(labelled(30, {"ann": 0, "bob": 2}), NOW.date())
-    ann, bob = curves(made.lesson)
+    ann, bob = curves(made.fit)
     assert (ann.judges, bob.judges) == ("ann", "bob")
     assert ann.become[6] > bob.become[6]
 
@@ -301,30 +301,30 @@ def test_judges_that_are_wrong_in_different_ways_are_corrected_apart() -> None:
 def test_too_few_labels_correct_nothing_and_say_so() -> None:
     made = calibrated(labelled(5, {"ann": 2}), NOW.date())
     assert made.text is None
-    assert curves(made.lesson) == []
-    assert [own.error for own in changes(made.lesson)] == ["—", "—"]
-    assert "20 are the fewest" in made.lesson.found.refused["kind"].reason
+    assert curves(made.fit) == []
+    assert [own.error for own in changes(made.fit)] == ["—", "—"]
+    assert "20 are the fewest" in made.fit.found.refused["kind"].reason
 
 
 def test_a_corrected_rubric_is_kept_as_a_version_a_fork_or_a_new_one(database: Opened) -> None:
     ann, bob = person(database, "ann", "author"), person(database, "bob", "author")
     made = calibrated(labelled(30, {"ann": 2}), NOW.date())
-    assert database.read(way_to_keep, ann, made.lesson.rubric) == ("new", None)
+    assert database.read(ways_to_save, ann, made.fit.rubric) == ("new", None)
     listed = {**TONE, "category": "letters", "tags": ["tone"], "is_public": True}
     own = database.write(catalogue.create, ann, read_draft(listed), NOW)
-    assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "version"
+    assert database.read(ways_to_save, ann, made.fit.rubric)[0] == "version"
     with pytest.raises(DeniedError, match="author"):
-        database.write(keep_calibrated, person(database, "eve", "viewer"), made, NOW)
-    fork = database.write(keep_calibrated, bob, made, NOW)
+        database.write(save_calibrated, person(database, "eve", "viewer"), made, NOW)
+    fork = database.write(save_calibrated, bob, made, NOW)
     assert (fork.listing.is_public, fork.version.version) == (False, "1.0.1")
-    kept = database.write(keep_calibrated, ann, made, NOW)
+    kept = database.write(save_calibrated, ann, made, NOW)
     assert (kept.listing.id, kept.version.version, kept.listing.category) == (own.listing.id, "1.0.1", "letters")
     assert (kept.listing.is_public, kept.listing.tags) == (True, ("tone",))
     assert "calibration 1 of 2026-05-04" in kept.version.note
-    assert rubric(kept.document).calibration == made.lesson.found.calibration
-    assert database.read(way_to_keep, ann, made.lesson.rubric)[0] == "changed"
+    assert rubric(kept.document).calibration == made.fit.found.calibration
+    assert database.read(ways_to_save, ann, made.fit.rubric)[0] == "changed"
     with pytest.raises(ConflictError, match="has changed since"):
-        database.write(keep_calibrated, ann, made, NOW)
+        database.write(save_calibrated, ann, made, NOW)
 
 
 def test_the_same_case_in_two_runs_counts_twice_and_a_run_that_is_gone_is_told(

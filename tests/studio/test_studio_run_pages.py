@@ -120,7 +120,7 @@ def test_the_page_of_a_run_that_waits_says_so_until_a_worker_has_come_to_its_end
             await becomes(lambda: "Waiting for a worker: its worker ends; 3 evaluations so far" in words(page))
             assert not opened
             worker = RunWorker(service.database, service.settings.runs, service.clock, "another worker")
-            await asyncio.to_thread(studio.run, worker.work_off("waits", run.ticket))
+            await asyncio.to_thread(studio.run, worker.execute_queued("waits", run.ticket))
             await becomes(lambda: bool(opened))
         assert opened[0]["path"] == "/runs/waits"
 
@@ -148,7 +148,7 @@ def test_a_run_that_is_stopped_while_it_waits_is_told_as_stopped_and_no_worker_t
     assert "Stopped before its end" in words(page)
     assert "Go on" in words(page)
     worker = RunWorker(service.database, service.settings.runs, service.clock, "a worker")
-    studio.run(worker.work_off("cancelled", run.ticket))
+    studio.run(worker.execute_queued("cancelled", run.ticket))
     assert "Stopped before its end" in words(visitor.page("/runs/cancelled"))
     assert list(service.runs.places.opened("cancelled").rows()) == []
 

@@ -29,7 +29,7 @@ from rubrica.studio.runs.paths import baselines_file, case_link
 from rubrica.studio.runs.workspace import RunsWorkspace
 from rubrica.workspace import case_files as casefiles
 from rubrica.workspace import run_jobs as jobs
-from rubrica.workspace.case_files import case_file, case_files, keep_examples, keep_upload
+from rubrica.workspace.case_files import case_file, case_files, save_examples, save_upload
 from rubrica.workspace.run_extent import RunExtent, read_extent
 from rubrica.workspace.run_folders import new_run_path, run_path
 from rubrica.workspace.run_jobs import RunJob, RunJobs, job_of
@@ -304,11 +304,11 @@ def test_an_extent_that_cannot_be_meant_is_refused(wish: tuple[str, object, obje
 
 
 def test_how_much_will_be_judged_is_told_beforehand() -> None:
-    assert RunExtent().said(1200) == "1,200 cases: 1,200 evaluations."
-    assert RunExtent("5%").said(1000) == "About 50 of 1,000 cases: about 50 evaluations."
-    assert RunExtent("50", 10, 2).said(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
-    assert RunExtent("50").said(20) == "20 cases: 20 evaluations."
-    assert RunExtent("50").said(None) == ""
+    assert RunExtent().description(1200) == "1,200 cases: 1,200 evaluations."
+    assert RunExtent("5%").description(1000) == "About 50 of 1,000 cases: about 50 evaluations."
+    assert RunExtent("50", 10, 2).description(1000) == "10 of 1,000 cases, 2 times each: 20 evaluations."
+    assert RunExtent("50").description(20) == "20 cases: 20 evaluations."
+    assert RunExtent("50").description(None) == ""
 
 
 def test_a_run_tells_broken_lines_and_keeps_the_others(runs: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_picture_of_a_run_is_never_a_file_of_the_server(runs: Path, tmp_path: 
     assert "not paths of files" in told
     assert file.name not in told
     with pytest.raises(InputError, match="not paths of files"):
-        keep_upload(runs, "only.jsonl", json.dumps(rows[0]).encode())
+        save_upload(runs, "only.jsonl", json.dumps(rows[0]).encode())
 
 
 def test_a_sample_of_the_builder_opens_no_file_of_the_server(tmp_path: Path) -> None:
@@ -401,8 +401,8 @@ def test_a_run_that_cannot_begin_says_why(runs: Path) -> None:
 
 def test_uploads_are_kept_under_plain_names_of_their_own(runs: Path) -> None:
     line = b'{"id": "a", "response": "yes"}\n'
-    first = keep_upload(runs, "../../my cases.jsonl", line)
-    second = keep_upload(runs, "my cases.jsonl", line)
+    first = save_upload(runs, "../../my cases.jsonl", line)
+    second = save_upload(runs, "my cases.jsonl", line)
     assert (first.name, second.name) == ("my-cases.jsonl", "my-cases-2.jsonl")
     assert {own.name for own in case_files(runs)} == {first.name, second.name}
     assert case_file(runs, first.name).read_bytes() == line
@@ -423,15 +423,15 @@ def test_uploads_are_kept_under_plain_names_of_their_own(runs: Path) -> None:
 )
 def test_a_file_without_cases_is_refused_and_not_kept(runs: Path, name: str, data: bytes) -> None:
     with pytest.raises(RubricaError):
-        keep_upload(runs, name, data)
+        save_upload(runs, name, data)
     assert case_files(runs) == []
 
 
 def test_what_somebody_uploads_is_offered_to_them_only(runs: Path) -> None:
     ann, bob, line = UUID(int=7), UUID(int=8), b'{"response": "Hm."}\n'
     cases(runs / "cases", 3, "for everybody.jsonl")
-    keep_upload(runs, "secret.jsonl", line, ann)
-    keep_examples(runs, "private-rubric", [{"response": "Hm."}], ann)
+    save_upload(runs, "secret.jsonl", line, ann)
+    save_examples(runs, "private-rubric", [{"response": "Hm."}], ann)
     own = {"secret.jsonl", "private-rubric.examples.jsonl"}
     assert {file.name for file in case_files(runs, ann)} == {"for everybody.jsonl", *own}
     assert {file.name for file in case_files(runs, bob)} == {"for everybody.jsonl"}
@@ -442,7 +442,7 @@ def test_what_somebody_uploads_is_offered_to_them_only(runs: Path) -> None:
 
 
 def test_a_run_of_an_upload_can_be_gone_on_with(runs: Path) -> None:
-    keep_upload(runs, "mine.jsonl", cases(runs.parent, 3).read_bytes(), UUID(int=7))
+    save_upload(runs, "mine.jsonl", cases(runs.parent, 3).read_bytes(), UUID(int=7))
     orders = RunJob(runs / "mine", rubric(WORDS), case_file(runs, "mine.jsonl", UUID(int=7)))
     conducted(orders)
     manifest = StoredRun.open(runs / "mine").manifest
@@ -472,15 +472,15 @@ def test_uploads_end_where_there_are_enough(runs: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(casefiles, bound, most)
     data = b'{"response": "twenty-five"}\n'
     for _ in range(2):
-        keep_upload(runs, "cases.jsonl", data)
+        save_upload(runs, "cases.jsonl", data)
     with pytest.raises(InputError, match="remove some from cases"):
-        keep_upload(runs, "cases.jsonl", data)
+        save_upload(runs, "cases.jsonl", data)
     assert len(case_files(runs)) == 2
 
 
 def test_a_rubrics_examples_are_one_file(runs: Path) -> None:
     examples = [{"id": "a", "response": "yes"}]
-    first, second = keep_examples(runs, "words", examples), keep_examples(runs, "words", examples)
+    first, second = save_examples(runs, "words", examples), save_examples(runs, "words", examples)
     assert first == second
     with pytest.raises(InputError, match="no examples"):
-        keep_examples(runs, "words", [])
+        save_examples(runs, "words", [])

@@ -116,6 +116,18 @@ def test_an_answer_without_a_number_lacks_its_result(response: str, lacks: int) 
     assert value("lacks_result", response) == lacks
 
 
+@pytest.mark.parametrize(
+    ("response", "result"),
+    [
+        ("240 / 48 = 5. So 5 coaches are needed. A fine question, well asked!", 5),
+        ("So 6 coaches are needed. How many coaches are needed for 240 people?", 6),
+        ("There are 240 people and 350 euros. Find the rest yourself.", None),
+    ],
+)
+def test_what_is_said_after_a_conclusion_does_not_hide_it(response: str, result: int | None) -> None:
+    assert (value("has_result", response), value("result_value", response)) == (float(result is not None), result or 0)
+
+
 def test_only_a_question_for_a_number_can_lack_one() -> None:
     assert value("lacks_result", "It depends.", "Why do people travel?") == 0
 

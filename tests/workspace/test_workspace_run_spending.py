@@ -135,14 +135,14 @@ def test_a_worker_pays_from_the_limits_of_whoever_started_a_run(
             name = await service.runs.start(LOCAL, replace(wanted(8), name="paid", budget=0.007))
             assert (await service.spending.shown(LOCAL))["user"].reserved == 0.0  # a worker reserves
             worker = RunWorker(service.database, service.settings.runs, service.clock, "a worker")
-            await worker.work_off(name, 1)
+            await worker.execute_queued(name, 1)
             usd = (await service.spending.shown(LOCAL))["user"].spent
             status = await service.runs.status(LOCAL, name)
             assert 0 < usd <= 0.007
             assert status.line.state == "finished"
             asked = model.requests
             assert 0 < asked < 8
-            await worker.work_off(name, 1)  # a job that comes twice
+            await worker.execute_queued(name, 1)  # a job that comes twice
             assert model.requests == asked
 
     with billed(monkeypatch) as model:

@@ -54,7 +54,7 @@ def test_a_run_is_with_one_worker_and_comes_back_from_one_that_does_not_see_it(q
             await service.database.write(catalogue.create, LOCAL, read_draft(SPEED), service.clock())
             await service.runs.start(LOCAL, plain)
             with pytest.raises(HandedBackError):
-                await worker_of(service, tmp_path / "elsewhere").work_off("seen", 1)
+                await worker_of(service, tmp_path / "elsewhere").execute_queued("seen", 1)
             status = await service.runs.status(LOCAL, "seen")
             assert (status.line.state, "does not see its folder" in status.line.why) == ("waiting", True)
             first = await service.database.write(take_run, "seen", 1, "one", service.clock())
@@ -63,7 +63,7 @@ def test_a_run_is_with_one_worker_and_comes_back_from_one_that_does_not_see_it(q
             assert second is not None
             assert await service.database.write(advance_run, first, {"done": 7}, service.clock()) is None
             assert await service.database.write(advance_run, second, {"done": 1}, service.clock()) is False
-            await worker_of(service).work_off("seen", 1)
+            await worker_of(service).execute_queued("seen", 1)
             assert (await service.runs.status(LOCAL, "seen")).line.state == "finished"
             found = await service.database.read(queued_run, "seen", status.line.id)
             assert (found.state, found.attempt) == ("ended", 4) if found is not None else False
@@ -89,10 +89,10 @@ def test_a_run_in_a_bucket_is_worked_off_by_a_worker_that_is_told_of_the_bucket(
             assert states == {"queued": "waiting", "cancelled": "waiting"}
             assert (await service.runs.cancel(LOCAL, "cancelled")).line.state == "stopped"
             with pytest.raises(HandedBackError, match="does not see its folder"):
-                await worker_of(service).work_off("queued", 1)
+                await worker_of(service).execute_queued("queued", 1)
             assert (await service.runs.status(LOCAL, "queued")).line.state == "waiting"
             about = service.database, service.settings.runs, service.clock, "one that is told"
-            await RunWorker(*about, more_runs=(store,)).work_off("queued", 1)
+            await RunWorker(*about, more_runs=(store,)).execute_queued("queued", 1)
             status = await service.runs.status(LOCAL, "queued")
             assert (status.line.state, status.line.evaluations) == ("finished", 1)
 

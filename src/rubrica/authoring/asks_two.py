@@ -142,6 +142,8 @@ def _by_phrase(sentence: _Sentence) -> TwoQuestions | None:
             if sentence.word(at + size) == "possible" or sentence.is_relation:
                 continue
             verb = sentence.first_verb(at)
+            if verb is not None and sentence.word(at + size) in criterion_words().third_persons:
+                return sentence.halves(at, at + size, verb)  # it does something else
             return sentence.halves(at, at + size, (verb + 1) if verb is not None else _subject(sentence))
     for at in range(1, len(sentence.words) - 1):
         if sentence.word(at) == "while" and sentence.word(at + 1).endswith("ing"):

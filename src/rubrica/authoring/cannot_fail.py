@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .criterion_words import criterion_words
+
 _RESPONSE = (
     r"(?:it|the (?:answer|response|reply|text|output|summary|model|assistant|letter|e?-?mail|message|essay|story|report"
     r"|code|translation|review|explanation))"
@@ -14,6 +16,7 @@ _PERMITS = re.compile(
     r"(?:also )?(?P<what>\w.*)",
     re.IGNORECASE,
 )
+_PERMITS_ALONE = re.compile(r"^(?:may|might|could|can) (?:also )?(?P<what>(?P<verb>\w+) [^?]*)$", re.IGNORECASE)
 _TRIES = re.compile(
     r"\b(?:tries|attempts|aims|seeks|strives|endeavou?rs|does its best|makes an? (?:effort|attempt)"
     r"|(?<=\w )(?:try|attempt|aim|seek|strive)) to (?P<what>\w.*)",
@@ -38,7 +41,10 @@ _EMPTY = re.compile(
 )
 _WISH = re.compile(r"^it would be (?:nice|good|great|better|ideal|useful|helpful) (?:if|to)\b", re.IGNORECASE)
 _EITHER = re.compile(
-    r"\bor (?:(?:it|they|else) )?(?:(?:is|are|does|do|has|have|was|were)(?:n't| not)|not)(?: so)?[.?]?$", re.IGNORECASE
+    r"\bor (?:(?:it|they|else) )?(?:(?:is|are|does|do|has|have|was|were)(?:n't| not)|not)(?: so)?[.?]?$"
+    r"|(?<=^either )(?P<first>[^.?]*?),? or (?:it )?(?:is|are|does|do|has|have)(?:n't| not)\b"
+    r"[^.?]*\b(?:it|them|that|so)[.?]?$",
+    re.IGNORECASE,
 )
 _ANY_NUMBER = re.compile(
     r"\b(?:zero|0|none|no) or more\b|\bat least (?:zero|0|no)\b(?![.\d])|\bany number of\b", re.IGNORECASE
@@ -64,6 +70,8 @@ def unfailing(text: str, *, binary: bool) -> Unfailing | None:
         return Unfailing(
             "it permits something, which every response keeps to", f"{match['who']} has to {match['what']}"
         )
+    if (match := _PERMITS_ALONE.match(text)) and match["verb"].lower() in criterion_words().all_verbs:
+        return Unfailing("it permits something, which every response keeps to", f"Has to {match['what']}")
     if match := _TRIES.search(text):
         return Unfailing("trying is enough, and a failed try counts as one", _done(text, match))
     if match := _WAY_OUT.search(text):
@@ -73,8 +81,9 @@ def unfailing(text: str, *, binary: bool) -> Unfailing | None:
         return Unfailing("it is a wish", "Does the response … [say what has to be there]?")
     if _EMPTY.match(text):
         return Unfailing("every response has that", "Does the response … [say what in it has to be there]?")
-    if _EITHER.search(text) and "whether" not in text.lower():
-        return Unfailing("it holds either way", _EITHER.sub("", text).rstrip(" ,") + _mark(text))
+    if (match := _EITHER.search(text)) and "whether" not in text.lower():
+        left = match["first"] or text[: match.start()].rstrip(" ,")
+        return Unfailing("it holds either way", left[:1].upper() + left[1:] + _mark(text))
     if match := _ANY_NUMBER.search(text):
         return Unfailing(f"{match[0]!r} holds of any number", text.replace(match[0], "one or more", 1))
     if binary and _OPEN_QUESTION.match(text):

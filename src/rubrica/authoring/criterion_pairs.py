@@ -8,6 +8,7 @@ from heapq import nlargest
 
 from rubrica.errors import Problem
 from rubrica.text.sentence_model import SentenceModel
+from rubrica.text.words import stem
 
 from .criterion_text import CriterionText
 from .criterion_words import criterion_words
@@ -59,6 +60,7 @@ def _related(gists: Sequence[Gist], least: float) -> Iterator[tuple[int, int]]:
         for word in pair:
             opposites.setdefault(word, set()).update(pair - {word})
     having: dict[str, list[int]] = {}
+    in_language: list[int] = []
     for at, gist in enumerate(gists):
         shared = Counter(other for word in gist.words for other in having.get(word, ()))
         near = {
@@ -66,7 +68,11 @@ def _related(gists: Sequence[Gist], least: float) -> Iterator[tuple[int, int]]:
             for other, count in shared.items()
             if count >= least * (len(gist.words) + len(gists[other].words) - count)
             or (gist.bounds and gists[other].bounds)
+            or gist.denies != gists[other].denies
         }
+        if gist.language:
+            near.update(other for other in in_language if gists[other].words & gist.words - {stem(gist.language)})
+            in_language.append(at)
         near.update(other for word in gist.words for key in opposites.get(word, ()) for other in having.get(key, ()))
         yield from ((other, at) for other in sorted(near))
         for word in gist.words:
@@ -74,7 +80,11 @@ def _related(gists: Sequence[Gist], least: float) -> Iterator[tuple[int, int]]:
 
 
 def _exclude_each_other(one: Gist, other: Gist) -> bool:
-    """Whether numbers or ways of saying it rule each other out."""
+    """Whether numbers, languages or ways of saying it rule each other out, or one wants none of what the other does."""
+    if one.denies_all_of(other) or other.denies_all_of(one):
+        return True
+    if one.language and other.language and one.language != other.language and one.denies == other.denies:
+        return one.words - {stem(one.language)} == other.words - {stem(other.language)}
     if any(bound.excludes(against) for bound in one.bounds for against in other.bounds):
         units = {bound.unit for bound in (*one.bounds, *other.bounds)}
         rest_one, rest_other = one.words - units, other.words - units

@@ -14,7 +14,8 @@ from rubrica.text.words import stem
 
 @dataclass(frozen=True, slots=True)
 class CriterionWords:
-    """Word lists. Verbs are in two forms, `states` and `state`; from `saying` on, words are cut to their stems."""
+    """Word lists. Verbs are in two forms, `states` and `state`; from `saying` on, words are cut to their stems, but
+    for languages."""
 
     auxiliaries: frozenset[str]
     determiners: frozenset[str]
@@ -37,6 +38,7 @@ class CriterionWords:
     saying: frozenset[str]
     withholding: frozenset[str]
     actors: frozenset[str]
+    languages: frozenset[str]
     opposites: frozenset[frozenset[str]]
 
 
@@ -62,6 +64,7 @@ def criterion_words() -> CriterionWords:
         saying=frozenset(map(stem, data["saying"].split())),
         withholding=frozenset(map(stem, data["withholding"].split())),
         actors=frozenset(map(stem, data["actors"].split())),
+        languages=frozenset(data["languages"].split()),
         opposites=frozenset(frozenset(map(stem, pair)) for pair in data["opposites"]),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rubrica.text.lexicon import lexicon
 from rubrica.text.words import WORD, stem
@@ -21,8 +22,9 @@ _NUMBERS = {
 }
 _NUMBER = rf"(?P<number>\d+(?:\.\d+)?|{'|'.join(_NUMBERS)})"
 _BOUND = re.compile(
-    rf"\b(?:(?P<low>at least|no (?:fewer|less) than|a minimum of)|(?P<above>more than|over|above)"
-    rf"|(?P<high>at most|no more than|up to|a maximum of|not more than)|(?P<below>fewer than|less than|under|below)"
+    rf"\b(?:(?P<low>at least|no (?:fewer|less) than|a minimum of)|(?P<above>(?:more|longer|larger) than|over|above)"
+    rf"|(?P<high>at most|no more than|up to|a maximum of|not more than|limited to)"
+    rf"|(?P<below>(?:fewer|less|shorter|smaller) than|under|below)"
     rf"|(?P<exact>exactly)) {_NUMBER} (?P<unit>[^\W\d_]+)",
     re.IGNORECASE,
 )
@@ -48,6 +50,8 @@ class Gist:
     denies: bool = False
     says: bool = False  # it asks that something is said, not how
     bounds: tuple[Bound, ...] = ()
+    order: tuple[str, ...] = ()  # the same words as they stand there
+    language: str = ""  # in which something is written
 
     @classmethod
     def of(cls, text: str) -> Gist:
@@ -67,10 +71,22 @@ class Gist:
         stems = [stem(word) for word in words]
         denials = sum(word in _NEGATIONS for word in words) + rest.count("n't")
         denials += sum(one in lists.withholding for one in stems)
-        kept = frozenset(
-            one for one, word in zip(stems, words, strict=True) if word not in dropped and one not in ignored
+        kept = tuple(one for one, word in zip(stems, words, strict=True) if word not in dropped and one not in ignored)
+        says = any(one in lists.saying for one in stems[:6])
+        named = {after for word, after in pairwise(words) if word == "in" and after in lists.languages}
+        language = named.pop() if len(named) == 1 else ""
+        return cls(frozenset(kept), denials % 2 == 1, says, bounds, kept, language)
+
+    def denies_all_of(self, other: Gist) -> bool:
+        """Whether what it wants left out is what the other wants a certain kind of: any diagnosis, a firm diagnosis."""
+        if not self.denies or other.denies or not self.words or not self.words < other.words:
+            return False
+        kinds = other.words - self.words
+        return (
+            other.says
+            and len(kinds) == 1
+            and any(before in kinds and after in self.words for before, after in pairwise(other.order))
         )
-        return cls(kept, denials % 2 == 1, any(one in lists.saying for one in stems[:6]), bounds)
 
     def shared(self, other: Gist) -> float:
         """The share of all their words that both have, 0 to 1."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.document import Document
 from rubrica.errors import Problem
@@ -34,8 +36,7 @@ LINT_RULES: Mapping[RuleName, str] = {
 """Every rule of lint, and what a criterion that breaks it suffers from."""
 
 
-@dataclass(frozen=True, slots=True)
-class LintWarning:
+class LintWarning(msgspec.Struct, frozen=True):
     """One thing an author may want to change. The rubric can be used as it is.
 
     >>> print(LintWarning("vague", Problem("'good' means what?", ("dimensions", "tone", "asks")), "Is it polite?"))

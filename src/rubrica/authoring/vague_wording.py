@@ -54,6 +54,8 @@ def vague_word(text: str) -> VagueWord | None:
         if is_explained or any(start <= match.start() < end for start, end in fixed):
             continue
         return _with_gap(text, match, criterion_words().vague[word])
+    if (manner := _in_a_manner().search(text)) and not _FOR_WHAT.match(text, manner.end()):
+        return _with_gap(text, manner, "say what the response does")
     if at_end := _vague_at_end().search(text):
         return _with_gap(text, at_end, criterion_words().vague_at_end[at_end[0].lower()])
     return None
@@ -82,6 +84,13 @@ def _vague() -> re.Pattern[str]:
 @cache
 def _vague_at_end() -> re.Pattern[str]:
     return re.compile(_alternatives(tuple(criterion_words().vague_at_end)).pattern + r"(?=[.?!]?$)", re.IGNORECASE)
+
+
+@cache
+def _in_a_manner() -> re.Pattern[str]:
+    """A quality as a way to do something: ``in a professional manner``."""
+    qualities = _alternatives(tuple(criterion_words().qualities)).pattern
+    return re.compile(rf"\bin an? {qualities} (?:manner|way|fashion)\b", re.IGNORECASE)
 
 
 @cache

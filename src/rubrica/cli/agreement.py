@@ -25,7 +25,7 @@ from rubrica.runs.files.case_source import STDIN, lines_of
 from rubrica.scoring.rater_pairs import ScoreAgreement, score_agreement
 
 from .broken_lines import BrokenLines
-from .drift import tell_drift
+from .drift import print_drift
 from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
@@ -38,18 +38,18 @@ from .stored import evaluations_file, stored_evaluations
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 Level = Annotated[
-    bool, typer.Option("--level", help="Take each judge's harshness and spread out, pool again, and judge again.")
+    bool, typer.Option("--level", help="Remove each judge's harshness and spread, pool again, and judge again.")
 ]
 RubricName = Annotated[
     str | None,
-    rubric_option("The rubric to judge by again, for --level; calibrated, it tells how reliable each judge is."),
+    rubric_option("The rubric to judge by again, for --level; a calibrated one shows how reliable each judge is."),
 ]
 Against = Annotated[
     str | None,
     typer.Option(
         "--against",
         metavar="EVALUATIONS",
-        help="The same cases judged in another way: tell how far answers and verdicts differ, such as those in batches "
+        help="The same cases judged in another way: show how far answers and verdicts differ, such as those in batches "
         "from those one by one.",
     ),
 ]
@@ -63,9 +63,9 @@ Evaluations by several judges, or with repeats, carry votes:
   rubrica eval cases.jsonl -r my-rubric.yaml -J MODEL -J OTHER -o results.jsonl
 
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. Spread
-is the mean distance of the highest from the lowest judge. --level puts every
-judge's scores in standard deviations from its own mean over the file, and
-lays them out again around the panel's; no model is asked."""
+is the mean distance of the highest from the lowest judge. --level standardises
+every judge's scores over the file and rescales them to the panel's mean and
+spread; no model is asked."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -88,7 +88,7 @@ def agreement(
     if against is not None:
         if level:
             raise typer.BadParameter("--against compares two files as they are; leave --level out")
-        tell_drift(stored, against, complaints, rubric_of(rubric) if rubric is not None else None, as_json=as_json)
+        print_drift(stored, against, complaints, rubric_of(rubric) if rubric is not None else None, as_json=as_json)
         return
     poll = VoteCounts()
     with lines_of(evaluations_file(stored)) as lines:
@@ -104,7 +104,7 @@ def agreement(
     if as_json and output != STDOUT:
         echo_json(_plain(poll, found, levelled, output) | ({"reliability": _plain_reliability(known)} if known else {}))
     elif output == STDOUT and levelled is not None:
-        note(levelled.said)
+        note(levelled.description)
     else:
         by = rubric_of(rubric) if rubric is not None else None
         out().print(_page(poll, found, AxisTitles(found, by), (levelled, output)))
@@ -282,7 +282,9 @@ def _page(
     parts.append(Text("An offset below 0 is harsher than the panel on the same responses.", "dim"))
     if levelled is not None:
         parts += [Text(safe(line)) for line in levelled.notes]
-        parts.append(Text(f"\n{levelled.said}" + (f"; written to {safe(written)}" if written is not None else "")))
+        parts.append(
+            Text(f"\n{levelled.description}" + (f"; written to {safe(written)}" if written is not None else ""))
+        )
     return Group(*parts)
 
 

@@ -14,10 +14,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
@@ -34,8 +34,7 @@ YOUNG = 50_000
 """New objects that may gather before they are scanned for cycles, once a command is loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEntry:
+class CommandEntry(msgspec.Struct, frozen=True):
     """One line of the command table; the command itself is `app` in the module ``rubrica.cli.<name>``."""
 
     panel: str
@@ -49,42 +48,42 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "init": CommandEntry("Start here", "Write a commented starter rubric."),
     "eval": CommandEntry("Judge", "Judge one response, or a file of cases."),
     "prefer": CommandEntry("Judge", "Say which of several responses to the same prompt is better.", "judges"),
-    "run": CommandEntry("Judge", "Judge a whole dataset into a folder; goes on after any crash."),
+    "run": CommandEntry("Judge", "Judge a whole dataset into a folder; resumes after any crash."),
     "explain": CommandEntry("Judge", "Show where every point came from."),
     "rejudge": CommandEntry("Judge", "Apply a changed rubric to stored scores; nothing is scored again."),
     "report": CommandEntry("Judge", "Write stored evaluations, or a run with its plots, as one HTML page."),
     "agreement": CommandEntry("Judge", "Show how far judges agree over stored evaluations."),
     "summary": CommandEntry("Runs", "Show a stored run in figures: scores, verdicts, times, cost, outliers."),
     "export": CommandEntry("Runs", "Write a stored run as a table, or a rubric in another tool's format."),
-    "compare": CommandEntry("Runs", "Tell what got better or worse from one run to another, and what cannot be told."),
-    "baseline": CommandEntry("Runs", "Keep runs as baselines, and fail where a later one got worse beyond noise."),
-    "review": CommandEntry("Runs", "Let people score a sample of a run, and hold the judge against them."),
+    "compare": CommandEntry("Runs", "Show what got better or worse between two runs, and what cannot be decided."),
+    "baseline": CommandEntry("Runs", "Keep runs as baselines, and fail if a later one got worse beyond noise."),
+    "review": CommandEntry("Runs", "Let people score a sample of a run, and compare the judge with them."),
     "curriculum": CommandEntry("Workflows", "Write and judge questions for every skill of a curriculum.", "judges"),
     "companion": CommandEntry("Workflows", "Judge a voice companion's system prompt over scenarios.", "judges"),
     "council": CommandEntry("Workflows", "Put a question to several models that review each other.", "judges"),
     "list": CommandEntry("Rubrics", "List the bundled rubrics."),
     "show": CommandEntry("Rubrics", "Show what a rubric asks, weighs and decides."),
-    "validate": CommandEntry("Rubrics", "Check rubric files and tell every problem."),
+    "validate": CommandEntry("Rubrics", "Check rubric files and report every problem."),
     "draft": CommandEntry(
         "Rubrics", "Draft criteria from a task, from good and bad answers, or from preferred ones.", "judges"
     ),
-    "lint": CommandEntry("Rubrics", "Find criteria that ask two things, are vague, overlap or contradict."),
-    "docs": CommandEntry("Rubrics", "Write the readable page of a rubric."),
+    "lint": CommandEntry("Rubrics", "Find criteria that ask two things, are vague, overlap or contradict each other."),
+    "docs": CommandEntry("Rubrics", "Write a readable page of a rubric."),
     "import": CommandEntry("Rubrics", "Read rubrics and cases of other tools.", module="import_files"),
-    "calibrate": CommandEntry("Rubrics", "Correct judges by what people gave the same responses."),
-    "config": CommandEntry("Models", "Show every setting, its value and where it came from."),
-    "cache": CommandEntry("Models", "Show or clear the kept replies of models."),
+    "calibrate": CommandEntry("Rubrics", "Correct judges by people's scores of the same responses."),
+    "config": CommandEntry("Models", "Show every setting, its value and its source."),
+    "cache": CommandEntry("Models", "Show or clear the cached replies of models."),
     "serve": CommandEntry("Server", "Serve the studio, and rubrics, games and scores over a REST API.", "studio"),
-    "worker": CommandEntry("Server", "Work off runs that servers on one PostgreSQL were asked for.", "queue"),
+    "worker": CommandEntry("Server", "Execute the runs of servers that share a PostgreSQL database.", "queue"),
     "gateway": CommandEntry(
         "Server", "Answer with the cheap model when it is good enough, else with the better one.", "gateway"
     ),
     "mcp": CommandEntry("Server", "Offer a council and rubrics to an agent, over the Model Context Protocol.", "mcp"),
-    "db": CommandEntry("Server", "Bring a server's database up to date, or show how far it is.", "server"),
-    "keys": CommandEntry("Server", "Make, list and revoke the keys of a server.", "server"),
+    "db": CommandEntry("Server", "Upgrade a server's database, or show its version.", "server"),
+    "keys": CommandEntry("Server", "Create, list and revoke the keys of a server.", "server"),
     "push": CommandEntry("Server", "Store rubric files on a server, each change as a new version.", "server"),
     "pull": CommandEntry("Server", "Write a rubric of a server to a file, as its author wrote it.", "server"),
-    "games": CommandEntry("Server", "Make, open, play and read games of a server.", "server"),
+    "games": CommandEntry("Server", "Create, open, play and read the games of a server.", "server"),
     "schema": CommandEntry("Reference", "Print the JSON Schema of rubric files."),
     "features": CommandEntry("Reference", "List the text features that formulas can read."),
 }

@@ -47,7 +47,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Keep runs as baselines, and fail where a later one got worse beyond noise.",
+    help="Keep runs as baselines, and fail if a later one got worse beyond noise.",
     epilog="""[bold]Examples[/bold]
   rubrica baseline add runs/monday
   rubrica baseline check runs/tuesday
@@ -57,33 +57,33 @@ app = typer.Typer(
 File = Annotated[Path, typer.Option("--file", "-f", metavar="FILE.json", help="Where baselines are kept.")]
 Against = Annotated[
     str | None,
-    typer.Option("--against", metavar="COMMIT|ID", help="Another baseline than the last that was kept."),
+    typer.Option("--against", metavar="COMMIT|ID", help="Compare with this baseline instead of the last one kept."),
 ]
-Note = Annotated[str, typer.Option("--note", help="A word on it, for whoever reads the list.")]
+Note = Annotated[str, typer.Option("--note", help="A note on it, shown in the list.")]
 OfRubric = Annotated[str | None, typer.Option("--rubric", "-r", metavar="NAME", help="Only baselines of this rubric.")]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE.html", help="Also write it as a page.")]
-Last = Annotated[int, typer.Option("--last", min=2, max=MOST_KEPT, help="Of so many baselines at most.")]
+Last = Annotated[int, typer.Option("--last", min=2, max=MOST_KEPT, help="Use at most this many baselines.")]
 
 ADD_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline add runs/monday
   rubrica baseline add results.jsonl --note 'before the new prompt'
 
-Finished runs are added by themselves; `add` keeps one that later ones are held
-against. The last 100 are kept, with the git commit of the working directory. Keep the
+Finished runs are added automatically; `add` keeps one that later ones are compared
+with. The last 100 are kept, with the git commit of the working directory. Keep the
 file and the folder beside it under version control, or in your CI's cache."""
 CHECK_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline check runs/tuesday
   rubrica baseline check runs/tuesday --against 4f2a91c --github
 
-It is held against the last baseline of its rubric that was kept with `add`; where
-there is none, against the last finished run. Exits with 100 if anything got worse
-beyond noise, with 0 if nothing did or it cannot be told."""
+The run is compared with the last baseline of its rubric that was kept with `add`, or
+else with the last finished run. Exits with 100 if anything got worse
+beyond noise, with 0 if nothing did or it cannot be decided."""
 TREND_EXAMPLES = """[bold]Examples[/bold]
   rubrica baseline trend
   rubrica baseline trend -r answer-quality --html trend.html
 
-A trend is told by Mann and Kendall's test; the latest is held against how
-those before it varied."""
+Trends are tested by Mann and Kendall's test; the latest value is compared with the
+variation of those before it."""
 
 
 @app.command(epilog=ADD_EXAMPLES)
@@ -121,7 +121,7 @@ def check(
     github: Github = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a run against a baseline; exit with 100 on a regression that is beyond noise."""
+    """Compare a run with a baseline; exit with 100 on a regression beyond noise."""
     complaints = BrokenLines()
     stored = open_stored_run(run, complaints)
     baselines = Baselines(file)

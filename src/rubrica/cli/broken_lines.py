@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from rubrica.engine.cases import BadLine
 
@@ -13,8 +13,7 @@ MOST_TOLD = 1_000
 """Broken lines told one by one; a file that is something else entirely need not be printed whole."""
 
 
-@dataclass(slots=True)
-class BrokenLines:
+class BrokenLines(msgspec.Struct):
     """Tells of each broken line on standard error with its number, and counts them."""
 
     count: int = 0

@@ -44,7 +44,7 @@ COLUMNS = {("replies", "key"), ("replies", "model"), ("replies", "reply"), ("cou
 
 @app.command(epilog=EXAMPLES)
 def cache(action: Action, file: CacheFile = None, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Show or clear the kept replies of models."""
+    """Show or clear the cached replies of models."""
     path = Path(file) if file is not None else _configured()
     match action:
         case "stats":

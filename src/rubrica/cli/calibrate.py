@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
-from rubrica.judges.panel_lesson import ChoiceLesson
+from rubrica.judges.panel_fit import ChoiceFit
 from rubrica.model.calibration import CalibrationFigures, Correction, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
 from rubrica.report.figures import figure, people_around, signed
 from rubrica.report.titles import dimension_title
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
-from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
+from rubrica.runs.review.calibration_fit import CalibrationFit, document_with, learn_calibration, next_version
 
 from .figures_table import FiguresTable
 from .options import AsJson, Force
@@ -39,7 +39,7 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="RUBRIC.yaml", help="Write the rubric with its corrections to this file."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Deals labels into the folds of the cross-validation.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed for the folds of the cross-validation.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica calibrate labels.jsonl -r answer-quality
   rubrica calibrate labels.jsonl -r my-rubric.yaml -o calibrated.yaml
@@ -68,25 +68,25 @@ def calibrate_judges(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Correct judges by what people gave the same responses."""
+    """Correct judges by people's scores of the same responses."""
     suffix = Path(output).suffix if output is not None else ".yaml"
     if suffix not in SUFFIXES:
         raise typer.BadParameter(f"the name of a rubric file ends in {', '.join(SUFFIXES)}", param_hint="--output")
     refuse_same(output, None if labels == STDIN else labels)
     loaded = rubric_of(rubric)
     with lines_of(labels) as lines:
-        lesson = learn_calibration(loaded, _decoded(lines, labels), file=labels, seed=seed, on=datetime.now(UTC).date())
-    calibration = lesson.found.calibration
+        fit = learn_calibration(loaded, _decoded(lines, labels), file=labels, seed=seed, on=datetime.now(UTC).date())
+    calibration = fit.found.calibration
     written = output if calibration is not None else None
     if output is not None and calibration is not None:
         text = document_with(calibration, loaded, _text_of(rubric), as_json=suffix == ".json")
         with atomic_text_file(output, force=force) as file:
             file.write(text)
     if as_json:
-        echo_json(_plain(lesson, written))
+        echo_json(_plain(fit, written))
     else:
-        out().print(_page(lesson, written))
-    if not lesson.found.helps:
+        out().print(_page(fit, written))
+    if not fit.found.helps:
         kept = "how reliable each judge is was written" if calibration is not None else "nothing was written"
         raise RubricaError(
             "no dimension could be corrected, for the reasons given" + (f"; {kept}" if output is not None else "")
@@ -110,15 +110,15 @@ def _text_of(name: str) -> str:
 # --- what is told -----------------------------------------------------------------------------------------
 
 
-def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
-    found = lesson.found
+def _plain(fit: CalibrationFit, written: str | None) -> dict[str, Any]:
+    found = fit.found
     return {
-        "rubric": lesson.rubric.reference,
+        "rubric": fit.rubric.reference,
         "calibration": found.calibration.model_dump(mode="json") if found.calibration is not None else None,
         "refused": {
             name: {
                 "reason": refusal.reason,
-                "labels": lesson.items[name],
+                "labels": fit.items[name],
                 "before": refusal.before.model_dump() if refusal.before is not None else None,
                 "after": refusal.after.model_dump() if refusal.after is not None else None,
             }
@@ -134,42 +134,42 @@ def _plain(lesson: CalibrationLesson, written: str | None) -> dict[str, Any]:
         "reliability": {
             name: {judge: alone.model_dump() for judge, alone in own.items()} for name, own in found.reliability.items()
         },
-        "unlabelled": list(lesson.unlabelled),
+        "unlabelled": list(fit.unlabelled),
         "written": written,
     }
 
 
-def _page(lesson: CalibrationLesson, written: str | None) -> Group:
-    calibration, refused = lesson.found.calibration, lesson.found.refused
-    parts: list[RenderableType] = [_figures(lesson), Text()] if lesson.items else []
-    if lesson.found.reliability:
-        parts += [_judges(lesson), Text()]
-    if lesson.found.people:
-        parts += [*_people(lesson.found.people), Text()]
-    if lesson.found.choices.pairs or lesson.found.choices.reason:
-        parts += [*_choices(lesson.found.choices), Text()]
+def _page(fit: CalibrationFit, written: str | None) -> Group:
+    calibration, refused = fit.found.calibration, fit.found.refused
+    parts: list[RenderableType] = [_figures(fit), Text()] if fit.items else []
+    if fit.found.reliability:
+        parts += [_judges(fit), Text()]
+    if fit.found.people:
+        parts += [*_people(fit.found.people), Text()]
+    if fit.found.choices.pairs or fit.found.choices.reason:
+        parts += [*_choices(fit.found.choices), Text()]
     parts += [Text.assemble(("✕ ", "bold yellow"), safe(refusal.reason)) for refusal in refused.values()]
-    parts += [Text(line, "dim") for line in _notes(lesson)] if lesson.items else []
+    parts += [Text(line, "dim") for line in _notes(fit)] if fit.items else []
     if written is not None:
-        version = next_version(lesson.rubric.version)
-        said = f"{lesson.rubric.name}@{version} with {calibration}"
+        version = next_version(fit.rubric.version)
+        said = f"{fit.rubric.name}@{version} with {calibration}"
         parts.append(Text.assemble("wrote ", (safe(written), "bold"), f": {said}"))
     elif calibration is not None:
         parts.append(Text("nothing is written yet: -o calibrated.yaml keeps it"))
     return Group(*parts)
 
 
-def _figures(lesson: CalibrationLesson) -> Table:
+def _figures(fit: CalibrationFit) -> Table:
     table = FiguresTable()
     table.add_column("", no_wrap=True)
     table.add_column("dimension", overflow="fold")
     for heading in ("labels", "MAE", "RMSE", "bias", "rank corr."):
         table.add_column(heading, justify="right", no_wrap=True)
-    kept = lesson.found.calibration.dimensions if lesson.found.calibration is not None else {}
-    for name, items in lesson.items.items():
-        of = kept.get(name) or lesson.found.refused[name]
+    kept = fit.found.calibration.dimensions if fit.found.calibration is not None else {}
+    for name, items in fit.items.items():
+        of = kept.get(name) or fit.found.refused[name]
         mark = Text("✓", "bold green") if name in kept else Text("✕", "bold yellow")
-        table.add_row(mark, safe(dimension_title(name, lesson.rubric)), f"{items:,}", *_changes(of.before, of.after))
+        table.add_row(mark, safe(dimension_title(name, fit.rubric)), f"{items:,}", *_changes(of.before, of.after))
     return table
 
 
@@ -186,18 +186,18 @@ def _changes(before: CalibrationFigures | None, after: CalibrationFigures | None
     ]
 
 
-def _judges(lesson: CalibrationLesson) -> Table:
+def _judges(fit: CalibrationFit) -> Table:
     table = FiguresTable()
     for heading in ("dimension", "judge"):
         table.add_column(heading, no_wrap=True)
     for heading in ("labels", "offset", "weight", "RMSE", "rank", "people"):
         table.add_column(heading, justify="right", no_wrap=True)
-    kept = lesson.found.calibration.dimensions if lesson.found.calibration is not None else {}
-    for name in dict.fromkeys((*kept, *lesson.found.reliability)):
-        alone = lesson.found.reliability.get(name, {})
+    kept = fit.found.calibration.dimensions if fit.found.calibration is not None else {}
+    for name in dict.fromkeys((*kept, *fit.found.reliability)):
+        alone = fit.found.reliability.get(name, {})
         correction = kept.get(name)
         for judge in dict.fromkeys((*(correction.judges if correction is not None else ()), *alone)):
-            title = safe(dimension_title(name, lesson.rubric))
+            title = safe(dimension_title(name, fit.rubric))
             table.add_row(title, safe(judge), *_counts(correction, judge), *_alone(alone.get(judge)))
     return table
 
@@ -241,7 +241,7 @@ def _rank(value: float | None) -> str:
     return figure(None if value is None else round(value, 2))
 
 
-def _choices(found: ChoiceLesson) -> Iterator[RenderableType]:
+def _choices(found: ChoiceFit) -> Iterator[RenderableType]:
     if found.weights is not None:
         table = FiguresTable()
         table.add_column("choices of", overflow="fold")
@@ -258,14 +258,14 @@ def _choices(found: ChoiceLesson) -> Iterator[RenderableType]:
         yield Text.assemble(("✕ " if found.weights is None else "! ", "bold yellow"), safe(found.reason))
 
 
-def _notes(lesson: CalibrationLesson) -> Iterator[str]:
+def _notes(fit: CalibrationFit) -> Iterator[str]:
     yield "Errors before → after, the latter on labels not learned from (cross-validated). Bias above 0 is too kind."
-    if lesson.found.reliability:
+    if fit.found.reliability:
         yield "Each judge alone: RMSE and rank correlation as it gave its scores; where nine in ten of people’s lie,"
         yield "counted from its own as it counts."
-    if lesson.unlabelled:
-        yield f"Judged, but without labels here: {', '.join(lesson.unlabelled)}."
-    earlier = lesson.rubric.calibration
-    if earlier is not None and lesson.found.calibration is not None:
-        dropped = f" Its corrections of {', '.join(lesson.replaced)} go with it." if lesson.replaced else ""
+    if fit.unlabelled:
+        yield f"Judged, but without labels here: {', '.join(fit.unlabelled)}."
+    earlier = fit.rubric.calibration
+    if earlier is not None and fit.found.calibration is not None:
+        dropped = f" Its corrections of {', '.join(fit.replaced)} go with it." if fit.replaced else ""
         yield f"It takes the place of {earlier}: scores in the labels must be those before correction.{dropped}"

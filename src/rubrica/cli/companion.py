@@ -45,15 +45,15 @@ from .companion_options import (
     Temperature,
     TrialOptions,
 )
-from .companion_tables import conclude, show, show_comparison, tell_missing
+from .companion_tables import conclude, print_missing, show, show_comparison
 from .companion_work import (
     candidates_of,
     distinct_names,
     finished_trials,
     is_page,
+    print_estimate,
     refuse_both,
     systems_of,
-    tell_estimate,
     trial_folder,
 )
 from .finished_runs import PROJECT_FILE, BaselinesFile, add_finished_run
@@ -81,7 +81,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica companion evaluate --prompt system.md -m openai:gpt-4o-mini -s own.yaml --repeat 5 --budget 2 -o runs/mira
 
 The folder is a run's: summary, compare, explain, report and review open it.
-The same command goes on, and asks only for what is missing or new. Exit codes:
+The same command resumes, and asks only for what is missing or new. Exit codes:
 0 deploy or A/B candidate, 100 needs revision or inconclusive, 1 where replies
 or the judge's scores are missing, 130 after Ctrl-C."""
 COMPARE_EXAMPLES = """[bold]Examples[/bold]
@@ -90,8 +90,8 @@ COMPARE_EXAMPLES = """[bold]Examples[/bold]
   rubrica companion compare langfuse:mira@production langfuse:mira@staging --model openai:gpt-4o-mini
 
 Every prompt speaks with every model. Replies are paired by scenario and turn;
-the turns and repeats of one conversation count together. The same command goes
-on. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
+the turns and repeats of one conversation count together. The same command
+resumes. Exit codes: 0 nothing is worse than the first beyond noise, 100 something
 is, or a reply must not be given that the first gives well, 1 where replies or
 scores are missing, 130 after Ctrl-C."""
 
@@ -135,7 +135,7 @@ def evaluate(
     terms, judging = how.terms(system.name, system.text, model), how.judging(jobs, cached=not no_cache)
     request = TrialRequest(terms, folder, judging, not no_resume, retry_errors, max_failures)
     if dry_run:
-        tell_estimate([request])
+        print_estimate([request])
         return
     [trial] = finished_trials([request], budget)
     if save is not None:
@@ -162,7 +162,7 @@ def evaluate(
             raise
         note(f"{count_of(count, 'score')} sent to Langfuse as the run {run.name!r} of {langfuse!r}")
     _exit_where_missing([trial])
-    if not trial.missing and not trial.owed:
+    if not trial.missing and not trial.unscored_replies:
         add_finished_run(folder, baseline)
     if trial.decision.label in ("revise", "inconclusive"):
         raise typer.Exit(VERDICT_FAILED)
@@ -189,7 +189,7 @@ def compare(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold the same conversations with several prompts and models and tell what is better, worse, or cannot be told."""
+    """Hold the same conversations with several prompts and models, and show what is better, worse or undecided."""
     refuse_both(no_resume=no_resume, retry_errors=retry_errors)
     how = TrialOptions(load_scenarios(scenarios or ()), rubric, judge, overall, repeat, temperature)
     page = output if output is not None and is_page(output) else None
@@ -204,11 +204,11 @@ def compare(
         for system, name, place in candidates_of(systems, model, folder)
     ]
     if dry_run:
-        tell_estimate(requests)
+        print_estimate(requests)
         return
     trials = finished_trials(requests, budget)
     for trial in trials:
-        if not trial.rows() and tell_missing(trial):
+        if not trial.rows() and print_missing(trial):
             raise RubricaError(f"{trial.prompt} with {trial.model}: no reply has a score, so nothing can be compared")
     found = compare_trials(trials)
     place = page or str(folder / COMPARISON_PAGE)
@@ -261,6 +261,6 @@ def _look_at(page: str, *runs: Path) -> None:
 
 def _exit_where_missing(trials: Sequence[Trial]) -> None:
     """A decision that replies or scores are missing for is none yet, but for one that nothing could change."""
-    owing = [trial for trial in trials if tell_missing(trial)]
+    owing = [trial for trial in trials if print_missing(trial)]
     if any(trial.decision.label != "revise" for trial in owing):
         raise typer.Exit(1)

@@ -60,7 +60,7 @@ Repeat = Annotated[
         "--repeat",
         min=1,
         max=100,
-        help="Hold each conversation so often; intervals come with it.",
+        help="Hold each conversation this many times; results then have intervals.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -103,7 +103,7 @@ MostFailures = Annotated[
     typer.Option(
         "--max-failures",
         min=0,
-        help="Stop after so many in a row that no model answers; 0: never.",
+        help="Stop after this many in a row that no model answers; 0: never.",
         rich_help_panel=MODELS,
     ),
 ]
@@ -122,7 +122,7 @@ Save = Annotated[
     typer.Option(
         "--save",
         metavar="OUT.jsonl",
-        help="Store every evaluation that counts, a line each.",
+        help="Store every evaluation that counts, one per line.",
         rich_help_panel=WHERE,
     ),
 ]
@@ -136,7 +136,7 @@ Sent = Annotated[
     ),
 ]
 RunName = Annotated[
-    str | None, typer.Option("--run-name", help="How the run is called in Langfuse.", rich_help_panel=WHERE)
+    str | None, typer.Option("--run-name", help="The name of the run in Langfuse.", rich_help_panel=WHERE)
 ]
 
 

@@ -119,17 +119,17 @@ def conclude(trial: Trial, name: str = "") -> None:
         out().print(Text(", ".join(facts), "dim"))
 
 
-def tell_missing(trial: Trial) -> bool:
-    """Tell what candidate and judge still owe, and what to do about it; whether they owe anything."""
-    missing, owed = trial.missing, trial.owed
+def print_missing(trial: Trial) -> bool:
+    """Print which replies and scores are missing, and the command that asks again; whether any are."""
+    missing, unscored = trial.missing, trial.unscored_replies
     if missing:
         said = f"{count_of(len(missing), 'reply', 'replies')} missing, such as {missing[0].case}: {missing[0].failure}"
         note(f"{trial.prompt}: {said}; the same command asks again", "yellow")
-    if owed:
-        case, reason = owed[0].spoken.case, next(iter(owed[0].unscored.values()), "")
-        said = f"the judge's scores of {count_of(len(owed), 'reply', 'replies')} missing, such as {case}: {reason}"
+    if unscored:
+        case, reason = unscored[0].spoken.case, next(iter(unscored[0].unscored.values()), "")
+        said = f"the judge's scores of {count_of(len(unscored), 'reply', 'replies')} missing, such as {case}: {reason}"
         note(f"{trial.prompt}: {said}; --retry-errors asks again", "yellow")
-    return bool(missing or owed)
+    return bool(missing or unscored)
 
 
 def show_comparison(found: TrialComparison) -> None:
@@ -137,7 +137,7 @@ def show_comparison(found: TrialComparison) -> None:
     console, names = out(), found.names
     if len(found.trials) == 2:
         console.print(comparison_page(found.against_first[0], (names[0], names[1])))
-        _tell_vetoes(found)
+        _print_vetoes(found)
         return
     for letter, trial in zip(LETTERS, found.trials, strict=False):
         console.print(Text.assemble((f"{letter} ", "bold"), safe(f"{trial.prompt}  "), (safe(trial.model), "dim")))
@@ -155,10 +155,10 @@ def show_comparison(found: TrialComparison) -> None:
         console.print(_effects(found.effects))
     basis = count_of(found.against_first[0].cases, "reply", "replies")
     console.print(Text(f"paired over {basis}; conversations are resampled whole", "dim"))
-    _tell_vetoes(found)
+    _print_vetoes(found)
 
 
-def _tell_vetoes(found: TrialComparison) -> None:
+def _print_vetoes(found: TrialComparison) -> None:
     for name, cases in found.newly_vetoed.items():
         where = ", ".join(cases[:4]) + (" …" if len(cases) > 4 else "")
         said = f"{name}: {count_of(len(cases), 'reply', 'replies')} that must not be given, where the first gives none"

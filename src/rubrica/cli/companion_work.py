@@ -153,7 +153,7 @@ class TrialScreen(ProgressScreen):
     def __call__(self, event: RunEvent) -> None:
         match event:
             case RunOpened():
-                _tell_opening(event)
+                _print_opening(event)
                 if event.opening.manifest.judges:
                     self.enter_context(reduced_garbage_collection())
             case RunAdvanced() | BulkProgress():
@@ -166,7 +166,7 @@ class TrialScreen(ProgressScreen):
                 assert_never(event)
 
 
-def _tell_opening(opened: RunOpened) -> None:
+def _print_opening(opened: RunOpened) -> None:
     opening = opened.opening
     if opening.kind == "restarted":
         why = f"changed since: {'; '.join(opening.changes)}" if opening.changes else "as asked"
@@ -192,7 +192,7 @@ def finished_trials(requests: Sequence[TrialRequest], budget: float | None) -> l
     return [outcome.trial for outcome in outcomes if outcome.trial is not None]
 
 
-def tell_estimate(requests: Sequence[TrialRequest]) -> None:
+def print_estimate(requests: Sequence[TrialRequest]) -> None:
     """What trials would still ask, and cost."""
     found: dict[str, CostEstimate] = {}
     with TrialScreen() as screen:

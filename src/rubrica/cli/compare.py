@@ -49,7 +49,7 @@ def compare(
     github: Github = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what got better or worse from one run to another, and what cannot be told."""
+    """Show what got better or worse between two runs, and what cannot be decided."""
     complaints = BrokenLines()
     runs = open_stored_run(a, complaints), open_stored_run(b, complaints)
     found = compared(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, percent, signed
-from rubrica.runs.compare.annotations import change_told
+from rubrica.runs.compare.annotations import change_text
 from rubrica.runs.compare.comparison import MOST_POSITIONS, Comparison, MovedCase
 from rubrica.runs.compare.measure_comparison import MeasureComparison, Verdict
 from rubrica.runs.summary.grading import name_of
@@ -96,7 +96,7 @@ def _lines(found: Comparison, names: tuple[str, str], title: LineTitle) -> Rende
     said: dict[str, list[str]] = {}
     for line in found.lines:
         if line.verdict in ("same", "cannot tell"):
-            said.setdefault(line.said, []).append(title(line))
+            said.setdefault(line.description, []).append(title(line))
     told = [Text.assemble((f"{words}: ", "dim"), safe(", ".join(measures))) for words, measures in said.items()]
     return Group(heading, Text(), table, *([Text(), *told] if told else []))
 
@@ -146,4 +146,4 @@ def _value(line: MeasureComparison, value: float) -> str:
 
 
 def _bare(line: MeasureComparison, value: float) -> str:
-    return change_told(line, value).removesuffix(" points")
+    return change_text(line, value).removesuffix(" points")

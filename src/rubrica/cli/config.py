@@ -30,7 +30,7 @@ Keys come from variables only, and are never shown whole."""
 
 @app.command(epilog=EXAMPLES)
 def config(as_json: AsJson = False) -> None:
-    """Show every setting, its value and where it came from."""
+    """Show every setting, its value and its source."""
     settings = load_settings()
     if as_json:
         shown = {"settings": [*_rows(settings)], "unused": list(settings.unused)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from rubrica.council.audit import audit as audited
+from rubrica.council.events import AnswerReceived, Event
 from rubrica.council.quote import quote_stages
 from rubrica.council.result import CouncilResult
 from rubrica.council.saved import SavedCouncil, read_councils
@@ -18,6 +19,7 @@ from rubrica.council.session import run
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
+from rubrica.report.figures import count_of
 from rubrica.runs.files.append_only import AppendOnlyFile
 from rubrica.runs.files.case_source import lines_of
 
@@ -42,7 +44,7 @@ from .council_options import (
     refuse_alone,
 )
 from .council_quote import connected, show_quote
-from .council_tables import progress, session_page
+from .council_tables import answer_block, progress, session_page
 from .council_verdict import verdict
 from .judge_options import interrupted
 from .options import AsJson
@@ -93,7 +95,9 @@ SelfReviews = Annotated[
 ]
 Safety = Annotated[
     bool | None,
-    typer.Option("--safety-gate/--no-safety-gate", help="Cap answers with unsafe statements.", rich_help_panel=HOW),
+    typer.Option(
+        "--safety-gate/--no-safety-gate", help="Cap the score of answers with unsafe statements.", rich_help_panel=HOW
+    ),
 ]
 Early = Annotated[
     bool | None,
@@ -168,10 +172,13 @@ def ask(
         show_quote(quote_stages, settings, asked, as_json=as_json)
         return
     with AppendOnlyFile(save) if save is not None else nullcontext() as lines:  # before anything is spent
+        arrived: list[AnswerReceived] = []
         try:
-            result = asyncio.run(_session(asked, settings, quiet=as_json))
+            result = asyncio.run(_session(asked, settings, arrived, quiet=as_json))
         except KeyboardInterrupt:
-            raise interrupted("a session is kept when it is over, so of this one nothing is") from None
+            _show_arrived(arrived, as_json=as_json)
+            told = f"{count_of(len(arrived), 'answer')} had arrived" if arrived else "nothing had arrived"
+            raise interrupted(f"{told}; a session is added to a file when it is over") from None
         if lines is not None:
             lines.write(result.to_json().encode())
     if as_json:
@@ -206,10 +213,28 @@ app.command()(verdict)
 app.command()(learn)
 
 
-async def _session(question: str, settings: CouncilSettings, *, quiet: bool) -> CouncilResult:
+async def _session(
+    question: str, settings: CouncilSettings, arrived: list[AnswerReceived], *, quiet: bool
+) -> CouncilResult:
+    """A session; the answers are added to `arrived` as they come."""
     with progress(quiet=quiet) as listener:
+
+        def listen(event: Event) -> None:
+            if isinstance(event, AnswerReceived):
+                arrived.append(event)
+            listener(event)
+
         async with connected(settings) as members:
-            return await run(question, settings, members, on_event=listener)
+            return await run(question, settings, members, on_event=listen)
+
+
+def _show_arrived(arrived: Sequence[AnswerReceived], *, as_json: bool) -> None:
+    """The answers of a session that was stopped: they are paid for."""
+    if as_json:
+        echo_json({"complete": False, "answers": [{"model": one.model, "text": one.text} for one in arrived]})
+        return
+    for one in arrived:
+        out().print(answer_block(f"Answer of {one.model}", one.text))
 
 
 def _read(lines: Iterable[bytes], complaints: BrokenLines) -> Iterator[SavedCouncil]:

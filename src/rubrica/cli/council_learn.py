@@ -9,7 +9,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from rubrica.council.reviewer_lesson import ReviewerLesson, learn_reviewers, read_preferences
+from rubrica.council.reviewer_fit import ReviewerFit, learn_reviewers, read_preferences
 from rubrica.council.saved import SavedCouncil, read_councils
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
@@ -48,28 +48,28 @@ def learn(runs: Saved, preferred: Preferred, out_file: Out = None, as_json: AsJs
                 raise RubricaError(f"{runs}: line {one.line}: {one.reason}")
             sessions[number] = one
     with lines_of(preferred) as lines:
-        lesson = learn_reviewers(sessions, read_preferences(lines))
+        fit = learn_reviewers(sessions, read_preferences(lines))
     if out_file is not None:
-        out_file.write_bytes(msgspec.json.format(msgspec.json.encode(lesson.to_dict())) + b"\n")
+        out_file.write_bytes(msgspec.json.format(msgspec.json.encode(fit.to_dict())) + b"\n")
     if as_json:
-        echo_json(lesson.to_dict())
+        echo_json(fit.to_dict())
     else:
-        _show(lesson)
+        _show(fit)
         if out_file is not None:
             note(f"written to {out_file}", "dim")
 
 
-def _show(lesson: ReviewerLesson) -> None:
+def _show(fit: ReviewerFit) -> None:
     screen = out()
-    screen.print(Text(f"{count_of(lesson.sessions, 'session')}, {count_of(lesson.pairs, 'pair')} of answers"))
-    if lesson.weights:
+    screen.print(Text(f"{count_of(fit.sessions, 'session')}, {count_of(fit.pairs, 'pair')} of answers"))
+    if fit.weights:
         table = figures_table(("reviewer",), ("counts",))
-        for name, weight in sorted(lesson.weights.items(), key=lambda item: -item[1]):
+        for name, weight in sorted(fit.weights.items(), key=lambda item: -item[1]):
             table.add_row(Text(safe(name)), figure(round(weight, 2)))
         screen.print(table)
-    if lesson.alike is not None and lesson.learned is not None:
+    if fit.alike is not None and fit.learned is not None:
         screen.print(
-            Text(f"right on sessions not learned from: alike {lesson.alike:.0%}, weighted {lesson.learned:.0%}", "dim")
+            Text(f"right on sessions not learned from: alike {fit.alike:.0%}, weighted {fit.learned:.0%}", "dim")
         )
-    if lesson.reason:
-        screen.print(Text(safe(lesson.reason), "yellow"))
+    if fit.reason:
+        screen.print(Text(safe(fit.reason), "yellow"))

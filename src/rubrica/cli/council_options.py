@@ -77,7 +77,7 @@ WeightsFile = Annotated[
         rich_help_panel=HOW,
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell the most it can cost, by stage, and ask nobody.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the highest possible cost by stage, and call no model.")]
 Seed = Annotated[
     int | None,
     typer.Option(

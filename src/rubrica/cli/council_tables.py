@@ -149,8 +149,13 @@ def session_page(result: CouncilResult) -> RenderableType:
     parts.append(Text(_bill(result), "dim"))
     by_chair = result.final.chair is not None and not result.final.fallback
     written = f"Final answer, by {result.final.author}" if by_chair else f"Answer of {result.final.author}"
-    parts += [Text(), Text(safe(written), "bold"), Padding(Text(safe(result.final.text)), (0, 0, 0, 2), expand=False)]
+    parts += [Text(), answer_block(written, result.final.text)]
     return Group(*parts)
+
+
+def answer_block(title: str, text: str) -> RenderableType:
+    """An answer under its title, set in."""
+    return Group(Text(safe(title), "bold"), Padding(Text(safe(text)), (0, 0, 0, 2), expand=False))
 
 
 def _ranking(result: CouncilResult) -> Table:
@@ -159,25 +164,36 @@ def _ranking(result: CouncilResult) -> Table:
     table = figures_table(("", "answer", "model"), (_valued(result), "", *extra))
     tied = {label for group in result.ranking.ties for label in group}
     whole = {one.label: one.value for one in result.holistic.standings} if result.holistic else {}
-    for standing in result.ranking.standings:
-        overall = result.overall(standing.label)
-        share = None if overall is None else overall / result.out_of
-        place = "—" if standing.rank is None else f"{standing.rank}{'=' * (standing.label in tied)}"
+    for ranked_answer in result.ranking.standings:
+        share = _drawn_share(ranked_answer, result)
+        place = "—" if ranked_answer.rank is None else f"{ranked_answer.rank}{'=' * (ranked_answer.label in tied)}"
         table.add_row(
             place,
-            name_of(standing.label),
-            Text(safe(result.labels[standing.label])),
-            Text(figure(standing.value), share_style(share)),
+            name_of(ranked_answer.label),
+            Text(safe(result.labels[ranked_answer.label])),
+            Text(figure(ranked_answer.value), share_style(share)),
             bar(share),
-            *([_borda(standing), figure(standing.share)] if counted else []),
-            *([figure(whole.get(standing.label))] if result.holistic else []),
+            *([_borda(ranked_answer), figure(ranked_answer.share)] if counted else []),
+            *([figure(whole.get(ranked_answer.label))] if result.holistic else []),
         )
     return table
 
 
-def _borda(standing: RankedAnswer) -> str:
+def _drawn_share(ranked_answer: RankedAnswer, result: CouncilResult) -> float | None:
+    """How long an answer's bar is: what it is ranked by, which for z has no ends, so its mean score is drawn."""
+    if result.ranking.pool == "borda":
+        return ranked_answer.value
+    overall = result.overall(ranked_answer.label)
+    return None if overall is None else overall / result.out_of
+
+
+def _borda(ranked_answer: RankedAnswer) -> str:
     """Borda's points and the most there were."""
-    return "—" if standing.points is None else f"{figure(standing.points)} of {figure(standing.most_points)}"
+    return (
+        "—"
+        if ranked_answer.points is None
+        else f"{figure(ranked_answer.points)} of {figure(ranked_answer.most_points)}"
+    )
 
 
 def _ceilings(result: CouncilResult) -> list[str]:

@@ -27,7 +27,7 @@ from rubrica.runs.execute import estimate_run
 from rubrica.runs.request import EVERY_CASE, CaseChoice, JudgeSettings, RunRequest
 from rubrica.runs.selection import Selection, filter_of, sample_of
 
-from .curriculum_messages import tell_estimate, tell_grades
+from .curriculum_messages import print_estimate, print_grades
 from .curriculum_options import (
     DEFAULT_BASELINE,
     BaselineOutput,
@@ -75,8 +75,8 @@ RUN_EXAMPLES = """[bold]Examples[/bold]
   rubrica curriculum run --grades 3-8 -m anthropic:claude-haiku-4-5 -J openai:gpt-4o -n 5 -o results/haiku
   rubrica curriculum run -g 4 --curriculum skills.csv -m local: --offline
 
-Questions are written to DIR/questions.jsonl first, then judged. Stopped by
-whatever, the same command goes on: no skill is written twice, none is missing,
+Questions are written to DIR/questions.jsonl first, then judged. After any
+interruption the same command resumes: no skill is written twice, none is missing,
 skills that failed are tried again, and --retry-errors asks judges again that
 failed. Another model, judge or rubric begins a new run, and the old one goes
 to DIR/earlier. DIR is a run: summary, compare, explain, review and report read
@@ -92,9 +92,9 @@ A record has at least a question; options (a list, a map, or columns option_a,
 option_b, …), answer, explanation, type, difficulty, grade, subject and skill
 where there are any. A record is known by its id, or by what it says: another
 order is the same run, and with one line more one line is judged. DIR is a run:
-summary, compare, explain, review and report read it. What cannot be judged is
-told with its line, and the rest goes on; the exit code is then 1, and so it is
-where a judge failed."""
+summary, compare, explain, review and report read it. A record that cannot be
+judged is reported with its line, and the rest is judged; the exit code is then
+1, and also if a judge failed."""
 
 
 class ManyGrades(TyperCommand):
@@ -185,7 +185,7 @@ def run(
     if dry_run:
         with RunScreen(output) as screen:
             estimate = estimate_curriculum(request, screen)
-        tell_estimate(estimate.judging, estimate.writing)
+        print_estimate(estimate.judging, estimate.writing)
         return
     _execute(request, "skill", output, baseline)
 
@@ -245,7 +245,7 @@ def evaluate(
         if dry_run:
             with RunScreen(request.folder) as screen:
                 estimate = estimate_run(request, screen)
-            tell_estimate(estimate)
+            print_estimate(estimate)
             return
         _execute(request, "record", output, baseline)
 
@@ -280,7 +280,7 @@ def _execute(request: RunRequest, noun: str, output: str | None, baseline: Path)
     with RunScreen(output or request.folder) as screen:
         outcome = execute_curriculum(request, screen)
     end_if_stopped(outcome.run)
-    tell_grades(outcome, noun, request.folder, output)
+    print_grades(outcome, noun, request.folder, output)
     if outcome.failed:
         raise typer.Exit(1)
     if output is not None and str(baseline) != OFF and request.cases.selection == EVERY_CASE:

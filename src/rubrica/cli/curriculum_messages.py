@@ -12,14 +12,14 @@ from rubrica.runs.files.folder import ERRORS
 
 from .curriculum_tables import all_grades_table, grade_table
 from .judge_options import estimate_sentence, estimate_table
-from .run_messages import done_now, tell_next
+from .run_messages import done_now, print_next_steps
 from .screen import note, out
 
 if TYPE_CHECKING:
     from rubrica.llm.estimate import CostEstimate
 
 
-def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path, output: str | None) -> None:
+def print_grades(outcome: CurriculumOutcome, noun: str, folder: Path, output: str | None) -> None:
     """The figures of each grade and of all of them, what was done, and what to look at next."""
     console, together = out(), outcome.summary
     if together is None:
@@ -40,10 +40,10 @@ def tell_grades(outcome: CurriculumOutcome, noun: str, folder: Path, output: str
         note(f"{count_of(unwritten, noun)} came to nothing; {where}", "yellow")
     if output is not None:
         console.print(f"results in {output}", markup=False, soft_wrap=True)
-        tell_next(folder, output)
+        print_next_steps(folder, output)
 
 
-def tell_estimate(judging: RunEstimate | None, writing: CostEstimate | None = None) -> None:
+def print_estimate(judging: RunEstimate | None, writing: CostEstimate | None = None) -> None:
     """What a dry run counted."""
     console = out()
     if writing is not None:

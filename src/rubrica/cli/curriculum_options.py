@@ -27,7 +27,8 @@ WriterName = Annotated[
     ),
 ]  # fmt: skip
 MaxSkills = Annotated[
-    int | None, typer.Option("--max-skills", min=1, help="At most so many skills of each grade.", rich_help_panel=WHAT)
+    int | None,
+    typer.Option("--max-skills", min=1, help="At most this many skills of each grade.", rich_help_panel=WHAT),
 ]
 PerSkill = Annotated[
     int,
@@ -62,7 +63,7 @@ RunFolder = Annotated[
 KeptFolder = Annotated[
     str | None,
     typer.Option(
-        "--output", "-o", metavar="DIR", help="Keep the run here; left out, its figures are only told.",
+        "--output", "-o", metavar="DIR", help="Keep the run here; left out, its figures are only printed.",
         rich_help_panel=WHERE,
     ),
 ]  # fmt: skip

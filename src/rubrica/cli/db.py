@@ -49,7 +49,7 @@ not at all."""
 
 @app.command(epilog=EXAMPLES)
 def db(action: Action, place: DatabasePlace = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
-    """Bring a server's database up to date, or show how far it is."""
+    """Upgrade a server's database, or show its version."""
     match action:
         case "upgrade":
             before = asyncio.run(upgrade(place))

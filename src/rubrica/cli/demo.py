@@ -36,7 +36,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica demo
   rubrica demo -o somewhere/
 
-Needs no key and no network: where a rubric asks a judge, its offline formula stands in."""
+Needs no key and no network: where a rubric asks a judge, its offline formula is used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
 @app.command(epilog=EXAMPLES)
 def docs(rubric: RubricArgument, output: Output = None, force: Force = False) -> None:
-    """Write the readable page of a rubric."""
+    """Write a readable page of a rubric."""
     loaded = rubric_of(rubric)
     if output is None:
         typer.echo(safe(rubric_markdown(loaded)))

@@ -51,9 +51,12 @@ Pairs = Annotated[
         "--pairs", metavar="PAIRS.jsonl", help="Answers to one prompt, one of them preferred.", rich_help_panel=FROM
     ),
 ]
-Base = Annotated[str | None, rubric_option("A rubric of which the draft is the next version.", FROM)]
+Base = Annotated[str | None, rubric_option("A rubric whose next version the draft is.", FROM)]
 Most = Annotated[
-    int, typer.Option("--most", min=1, max=MOST_CRITERIA_DRAFTED, help="Criteria at most.", rich_help_panel=FROM)
+    int,
+    typer.Option(
+        "--most", min=1, max=MOST_CRITERIA_DRAFTED, help="The highest number of criteria.", rich_help_panel=FROM
+    ),
 ]
 DraftName = Annotated[
     str, typer.Option("--name", help="The rubric's name; left out, from its title or its base.", rich_help_panel=WHERE)
@@ -64,7 +67,7 @@ DraftFile = Annotated[
         "--output",
         "-o",
         metavar="FILE.yaml",
-        help="Write the draft here; never over a file that is there. Left out, it is printed.",
+        help="Write the draft here; an existing file is never overwritten. Left out, it is printed.",
         rich_help_panel=WHERE,
     ),
 ]

@@ -19,7 +19,7 @@ from .screen import echo_json, out, safe
 from .stored import evaluations_file, stored_evaluations
 
 
-def tell_drift(stored: str, against: str, complaints: BrokenLines, rubric: Rubric | None, *, as_json: bool) -> None:
+def print_drift(stored: str, against: str, complaints: BrokenLines, rubric: Rubric | None, *, as_json: bool) -> None:
     """Print how far the evaluations of one file differ from those of another, about the same cases."""
     with lines_of(evaluations_file(stored)) as these, lines_of(evaluations_file(against)) as others:
         found = answer_drift(stored_evaluations(these, complaints), stored_evaluations(others, complaints))

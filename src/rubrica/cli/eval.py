@@ -88,14 +88,14 @@ Seed = Annotated[
 ]
 CheckExpected = Annotated[
     bool,
-    typer.Option("--check", help="Exit with 100 if a case comes out other than its expect says.", rich_help_panel=HOW),
+    typer.Option("--check", help="Exit with 100 if a case does not come out as its expect says.", rich_help_panel=HOW),
 ]
 Server = Annotated[
     str | None,
     typer.Option(
         "--server",
         metavar="URL",
-        help="Judge on a Rubrica server, by its rubric and its judges; RUBRICA_API_KEY is the key.",
+        help="Judge on a Rubrica server, with its rubric and its judges; RUBRICA_API_KEY is the key.",
         rich_help_panel=SERVER,
     ),
 ]
@@ -111,8 +111,8 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica eval cases.jsonl -r answer-quality -J local: -o judged.jsonl
   rubrica eval cases.jsonl -r speed-demon --server http://localhost:8000
 
-A broken line is told with its number and the rest goes on; the exit code
-is then 1."""
+A broken line is reported with its number, and the rest is judged; the exit
+code is then 1."""
 
 
 @app.command(epilog=EXAMPLES)

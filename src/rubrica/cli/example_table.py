@@ -34,7 +34,7 @@ class ExampleRow:
 class TableLayout:
     """Column widths, and the headings that fit them."""
 
-    heads: Mapping[str, str]  # by dimension
+    headings: Mapping[str, str]  # by dimension
     cell: int
     case: int
 
@@ -50,7 +50,7 @@ def example_table(pack: str, rubric: Rubric, exhibits: Sequence[ExampleRow], wid
     for exhibit in exhibits:
         lines += [_row(exhibit, rubric, layout), _why(exhibit, width)]
     titles = dimension_titles(rubric)
-    legend = "  ".join(f"{head}={safe(titles[name])}" for name, head in layout.heads.items() if head != titles[name])
+    legend = "  ".join(f"{head}={safe(titles[name])}" for name, head in layout.headings.items() if head != titles[name])
     return Group(*lines, Text(legend, "dim")) if legend else Group(*lines)
 
 
@@ -78,15 +78,15 @@ def _layout(rubric: Rubric, exhibits: Sequence[ExampleRow], width: int) -> Table
     room = width - min(case, SHORTENED_CASE) - SCORE_WIDTH - 2 - verdict
     titles = [safe(title_of(name, axis)) for name, axis in rubric.dimensions.items()]
     short_titles = abbreviations(titles, max(narrowest, 3, room // len(dimensions) - 1))
-    heads = dict(zip(dimensions, short_titles, strict=True))
-    cell = max(narrowest, *map(len, heads.values()))
+    headings = dict(zip(dimensions, short_titles, strict=True))
+    cell = max(narrowest, *map(len, headings.values()))
     left = width - len(dimensions) * (cell + 1) - SCORE_WIDTH - 2 - verdict
-    return TableLayout(heads, cell, max(8, min(case, left)))
+    return TableLayout(headings, cell, max(8, min(case, left)))
 
 
 def _header(layout: TableLayout) -> Text:
     line = Text("case".ljust(layout.case), "dim")
-    for head in layout.heads.values():
+    for head in layout.headings.values():
         line.append(f" {head:>{layout.cell}}")
     return line.append(f"{'score':>{SCORE_WIDTH}}  verdict")
 
@@ -94,7 +94,7 @@ def _header(layout: TableLayout) -> Text:
 def _row(exhibit: ExampleRow, rubric: Rubric, layout: TableLayout) -> Text:
     evaluation = exhibit.evaluation
     line = Text(short(exhibit.case, layout.case).ljust(layout.case))
-    for name in layout.heads:
+    for name in layout.headings:
         result = evaluation.dimensions[name]
         line.append(f" {_value(result):>{layout.cell}}", share_style(result.share))
     share = evaluation.score / evaluation.out_of if evaluation.score is not None else None

@@ -59,8 +59,8 @@ EXAMPLES = """[bold]Examples[/bold]
 
 A row of a table holds the id, the verdict, the score, every dimension, and
 the reasons. Texts that a spreadsheet would take for formulas have an
-apostrophe before them in CSV files. What another tool's format has no place
-for is told, a line for each thing."""
+apostrophe before them in CSV files. What another tool's format
+cannot hold is reported, one line each."""
 
 
 @app.command(epilog=EXAMPLES)

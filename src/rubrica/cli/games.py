@@ -49,7 +49,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Make, open, play and read games of a server.",
+    help="Create, open, play and read the games of a server.",
     epilog=EPILOG,
 )
 
@@ -184,14 +184,14 @@ def create(
     with _asking(server) as there:
         made = there.post("/api/games", wanted.game()).read(GameAnswer)
         try:
-            _furnish(there, made.id, wanted)
+            _set_up_game(there, made.id, wanted)
         except RubricaError:
             note(f"{wanted.name} is there as a draft, and not everything belongs to it yet: {made.id}")
             raise
     out().print(safe(f"{wanted.name} is made, and {wanted.status}: {made.id}"), markup=False)
 
 
-def _furnish(there: _Games, game_id: str, wanted: GameFile) -> None:
+def _set_up_game(there: _Games, game_id: str, wanted: GameFile) -> None:
     path = f"/api/games/{game_id}"
     if wanted.rubrics:
         there.post(f"{path}/evaluations", {"evaluations": [entry.plain() for entry in wanted.rubrics]})
@@ -344,7 +344,7 @@ def board(
         bool, typer.Option("--ratings", help="Elo and Bradley–Terry of its players instead, with their intervals.")
     ] = False,
 ) -> None:
-    """Show who stands where, and where you do."""
+    """Show the leaderboard, and your own rank."""
     if ratings:
         chosen = [by, dimension, season, team, player]
         if form == "csv" or page != 1 or size != PLACES or any(value is not None for value in chosen):

@@ -55,8 +55,8 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica gateway prune --older-than 90d --dry-run
 
 Point any OpenAI client at http://localhost:3000/v1. Without options tier-0
-is the embedded model, answers are graded offline, and there is nobody to
-escalate to. Without keys the gateway serves its own machine only;
+is the embedded model, answers are graded offline, and there is no model
+to escalate to. Without keys the gateway serves its own machine only;
 rubrica keys create --role player makes one."""
 
 Tier0 = Annotated[
@@ -66,7 +66,10 @@ Tier0 = Annotated[
 Tier1 = Annotated[
     str | None,
     typer.Option(
-        "--tier1", metavar="MODEL", help="The better model, for what tier-0 does not manage.", rich_help_panel=MODELS
+        "--tier1",
+        metavar="MODEL",
+        help="The better model, for answers of tier-0 that do not pass.",
+        rich_help_panel=MODELS,
     ),
 ]
 Graders = Annotated[
@@ -143,7 +146,7 @@ def quote(
     pass_share: PassShare = PASS_SHARE,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what requests will cost, and from which length of answer on the gateway saves."""
+    """Show what requests will cost, and from which length of answer the gateway saves money."""
     chosen = {"tier0": tier0, "tier1": tier1, "grader": tuple(grader) if grader else None}
     settings = chosen_settings(config, _without_none(chosen), {})
     echo_quote(quoted(settings, load_settings(), pass_share), settings, as_json)

@@ -23,7 +23,9 @@ from .screen import echo_json, out, program, safe
 NOT_KNOWN = "not known"
 PassShare = Annotated[
     float,
-    typer.Option("--pass-share", min=0.0, max=1.0, help="Of answers that pass; `rubrica gateway stats` tells it."),
+    typer.Option(
+        "--pass-share", min=0.0, max=1.0, help="Share of answers that pass; `rubrica gateway stats` shows it."
+    ),
 ]
 
 

@@ -37,7 +37,7 @@ from .screen import echo_json, note, out
 
 MADE_BY = "rubrica gateway"
 SEED = 0
-Days = Annotated[float, typer.Option("--days", min=0.01, max=3650, help="How far to look back.")]
+Days = Annotated[float, typer.Option("--days", min=0.01, max=3650, help="The period to look back over.")]
 Kind = Annotated[
     str | None, typer.Option("--type", metavar="TYPE", help="Only questions of one type, such as FACTUAL.")
 ]
@@ -53,7 +53,9 @@ Points = Annotated[
     float,
     typer.Option("--points", min=0.1, max=50.0, help="Of 100 that answers may lose on average against tier-1's."),
 ]
-Confidence = Annotated[float, typer.Option("--confidence", min=0.5, max=0.999, help="How surely that shall hold.")]
+Confidence = Annotated[
+    float, typer.Option("--confidence", min=0.5, max=0.999, help="The probability with which that must hold.")
+]
 OlderThan = Annotated[
     str | None, typer.Option("--older-than", metavar="TIME", help="How old: 12h, 90d or 4w, counted from now.")
 ]
@@ -140,7 +142,7 @@ def prune(
     dry_run: DryRun = False,
     place: DatabasePlace = DEFAULT_DATABASE,
 ) -> None:
-    """Delete records that are older than so long, or only their prompts, answers and comments.
+    """Delete old records, or only their prompts, answers and comments.
 
     Without --older-than the file says how long: records.days and records.text_days.
     """

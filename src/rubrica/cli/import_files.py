@@ -54,7 +54,7 @@ CasesFile = Annotated[
     str | None,
     typer.Option("--cases", metavar="FILE.jsonl", help="autorubric: where the items of a dataset go, as cases."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop where something cannot be carried over.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop if something cannot be converted.")]
 EPILOG = """[bold]Examples[/bold]
   rubrica import rubric criteria.yaml -o mine.yaml
   rubrica import paperbench rubric.json --name paper-42 -o paper-42.yaml
@@ -62,7 +62,7 @@ EPILOG = """[bold]Examples[/bold]
   rubrica import autorubric dataset.json -o essays.yaml --cases essays.jsonl
   rubrica import healthbench bench.jsonl --responses answers.jsonl -o cases.jsonl
 
-What cannot be carried over is told, a line for each thing. `rubrica export --to` is the way back."""
+What cannot be converted is reported, one line each. `rubrica export --to` is the way back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,23 +60,25 @@ Repeats = Annotated[
         "--repeats",
         min=1,
         max=20,
-        help="Ask each judge so often; left out, as the rubric says.",
+        help="Ask each judge this many times; left out, as the rubric says.",
         rich_help_panel=MODELS,
     ),
 ]
 BudgetLimit = Annotated[
     float | None,
-    typer.Option("--budget", min=0, metavar="USD", help="Ask no more once this is spent.", rich_help_panel=MODELS),
+    typer.Option(
+        "--budget", min=0, metavar="USD", help="Stop calling models once this is spent.", rich_help_panel=MODELS
+    ),
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Ask nothing: count calls and tokens, and tell the price.", rich_help_panel=MODELS),
+    typer.Option("--dry-run", help="Call no model: estimate calls, tokens and price.", rich_help_panel=MODELS),
 ]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, max=1000, help="Cases under way at once.", rich_help_panel=MODELS)
 ]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Ask again, whatever was answered before.", rich_help_panel=MODELS)
+    bool, typer.Option("--no-cache", help="Ask again, even if there is a cached reply.", rich_help_panel=MODELS)
 ]
 Record = Annotated[
     str | None,

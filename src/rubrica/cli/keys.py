@@ -157,7 +157,7 @@ def keys(
     place: DatabasePlace = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
-    """Make, list and revoke the keys of a server."""
+    """Create, list and revoke the keys of a server."""
     if which is not None and action not in ("revoke", "allow"):
         raise typer.BadParameter("goes with revoke and allow", param_hint="KEY")
     match action:

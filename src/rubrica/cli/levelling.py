@@ -52,7 +52,7 @@ class Levelling:
         return sum(count for (before, after), count in self.verdicts.items() if before != after)
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         total = count_of(self.verdicts.total(), "verdict")
         return f"{self.changed:,} of {total} changed with the judges levelled; no model was asked"
 

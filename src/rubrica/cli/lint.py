@@ -40,10 +40,10 @@ Rubrics = Annotated[
 RunFolder = Annotated[
     str | None,
     typer.Option(
-        "--run", metavar="RUN", help="A run they judged: tells criteria that are always, never or by chance met."
+        "--run", metavar="RUN", help="A run they judged: finds criteria that are always, never or randomly met."
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 where there is a warning.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there is a warning.")]
 EXAMPLES = """[bold]Examples[/bold]
   rubrica lint my-rubric.yaml
   rubrica lint rubrics/*.yaml --strict
@@ -54,8 +54,8 @@ EXAMPLES = """[bold]Examples[/bold]
 
 `rubrica validate` says whether a file can be used; lint reads what its criteria say. Rules find what they can without a
 model; with --judge, a model reads each criterion too. --probe changes answers in ways that make them no better, and
-tells what that gains, by code or by the judge. Exits with 0, with --strict with 1 where there is a warning, and with 1
-where a probe gains too much, a file cannot be used or a model could not be asked."""
+measures what that gains, by code or by the judge. Exits with 1 if a probe gains too much, a file cannot be used or a
+model could not be asked, and with --strict also if there is a warning; otherwise with 0."""
 
 
 @app.command(epilog=EXAMPLES)
@@ -72,7 +72,7 @@ def lint(
     cases: ProbeCases = None,
     most_gain: MostGain = MOST_GAIN,
 ) -> None:
-    """Find criteria that ask two things, are vague, overlap or contradict."""
+    """Find criteria that ask two things, are vague, overlap or contradict each other."""
     names = split_list(judge)
     if len(names) > 1:
         raise typer.BadParameter("one model reads the criteria; name one", param_hint="--judge")

@@ -31,7 +31,7 @@ ProbeWanted = Annotated[
     bool,
     typer.Option(
         "--probe",
-        help="Tell what answers gain by padding, quoting, flattery and the like; exit with 1 where it is too much.",
+        help="Measure what answers gain by padding, quoting, flattery and the like; exit with 1 if it is too much.",
         rich_help_panel=PANEL,
     ),
 ]

@@ -57,7 +57,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="OUT.jsonl",
-        help="Store evaluations here, a line each, as they finish.",
+        help="Store evaluations here, one per line, as they finish.",
         rich_help_panel=WHERE,
     ),
 ]

@@ -55,17 +55,17 @@ Responses = Annotated[
 ]
 RubricName = Annotated[
     str | None,
-    rubric_option("The qualities to compare by, and learned weights of judges; left out, in general.", HOW),
+    rubric_option("The rubric to compare by, with learned weights of judges; left out, in general.", HOW),
 ]
 Graded = Annotated[
-    bool, typer.Option("--graded", help="Ask for a grade from 1 to 7 in place of a choice.", rich_help_panel=HOW)
+    bool, typer.Option("--graded", help="Ask for a grade from 1 to 7 instead of a choice.", rich_help_panel=HOW)
 ]
 Labels = Annotated[
     str | None,
     typer.Option(
         "--labels",
         metavar="A,B",
-        help="What responses are called before the judge, by their place; left out, A, B and so on.",
+        help="The names under which the judge sees the responses, in order; left out, A, B and so on.",
         rich_help_panel=HOW,
     ),
 ]
@@ -79,8 +79,8 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica prefer pairs.jsonl -J MODEL -J OTHER -o choices.jsonl
   rubrica prefer pairs.jsonl -r calibrated.yaml -J MODEL -J OTHER
 
-Every judge is asked twice, with the responses in either order: a liking for
-one place cancels out, and is told. A line of PAIRS.jsonl:
+Every judge is asked twice, with the responses in both orders, so that position
+bias cancels out; it is reported. A line of PAIRS.jsonl:
   {"id": "q1", "prompt": "2 + 2?", "responses": ["4", "5"], "human": "first"}
 `human`, what people chose, is optional; with it, `rubrica calibrate
 choices.jsonl` learns what each judge's choice should count."""

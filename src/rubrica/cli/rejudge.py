@@ -37,7 +37,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica rejudge results.jsonl -r my-rubric-v2.yaml -o rejudged.jsonl
 
 Dimension scores are taken as they were stored; weights, gates, sections
-and verdicts are worked out anew."""
+and verdicts are computed again."""
 
 Changes = Counter[tuple[str, str]]
 

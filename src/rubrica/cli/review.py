@@ -30,7 +30,7 @@ from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
 from .rater_pair_tables import LEGEND, labels_lines, scores_table
-from .review_examples import told_examples, write_examples
+from .review_examples import examples_report, write_examples
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
 
@@ -41,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     no_args_is_help=True,
-    help="Let people score a sample of a run, and hold the judge against them.",
+    help="Let people score a sample of a run, and compare the judge with them.",
     epilog="""[bold]Examples[/bold]
   rubrica review sample runs/monday --share 0.10 -o review.csv
   rubrica review import review.csv --run runs/monday""",
@@ -67,7 +67,9 @@ By = Annotated[
         help="What the sample is spread over: rubric, verdict, score, doubt, profile, band, or any metadata of cases.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Draws another sample; the same number the same one.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed of the sample: the same number draws the same sample.")
+]
 Output = Annotated[
     str | None,
     typer.Option(
@@ -85,7 +87,7 @@ Sheet = Annotated[
         help="What reviewers read beside it: questions and anchors; as HTML also the texts. Left out: beside the file.",
     ),
 ]
-Open = Annotated[bool, typer.Option("--open", help="Show reviewers what the judge gave. They are blind without it.")]
+Open = Annotated[bool, typer.Option("--open", help="Show reviewers the judge's scores; without it they score blind.")]
 DatabasePlace = Annotated[
     str | None,
     typer.Option("--database", "--db", metavar="FILE|URL", help="A server's database that has the review queue."),
@@ -147,8 +149,8 @@ IMPORT_EXAMPLES = """[bold]Examples[/bold]
 Alpha is Krippendorff's: 1 is perfect agreement, 0 what chance gives. A
 difference above 0 means that the judge is kinder than people. Levelled are
 both alphas, judge and people, without each person's harshness and spread. A
-record that cannot be used is told, and the others are used; then the exit
-code is 1."""
+record that cannot be used is reported, and the others are used; the exit code
+is then 1."""
 
 
 # --- drawing a sample -------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ def import_scores(
         echo_json(_plain(found, measured, verdicts, commands) | told)
     else:
         out().print(_page(found, measured, verdicts))
-        for line in (*_next(output, written, commands, kept), *(told_examples(examples, shown) if examples else ())):
+        for line in (*_next(output, written, commands, kept), *(examples_report(examples, shown) if examples else ())):
             out().print(Text(safe(line)), soft_wrap=True)
     if found.bad:
         raise typer.Exit(1)

@@ -28,7 +28,7 @@ def write_examples(
     return shown
 
 
-def told_examples(output: str, shown: ExamplesByAxis) -> Iterator[str]:
+def examples_report(output: str, shown: ExamplesByAxis) -> Iterator[str]:
     """What was written, and which cases must not be used to measure the judge any more."""
     counts = ", ".join(f"{axis} {len(own)}" for axis, own in shown.items())
     cases = sorted({one.case for own in shown.values() for one in own})

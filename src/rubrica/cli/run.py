@@ -46,7 +46,7 @@ from .run_command_options import (
     SampleSize,
     Seed,
 )
-from .run_messages import RunScreen, end_if_stopped, tell_end
+from .run_messages import RunScreen, end_if_stopped, print_end
 from .screen import out
 from .sources import context_of, rubric_of, settings_of
 
@@ -60,10 +60,10 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica run 's3://bucket/cases/*.parquet' more.jsonl -r my-rubric.yaml -o runs/monday
   rubrica run cases.parquet -r my-rubric.yaml -J openai:gpt-4o-mini --cluster ray://head:10001 -o runs/monday
 
-Stopped by whatever, the same command goes on: no case is judged twice, none
-is missing. A changed rubric, model or setting starts a new run, and the old
+After any interruption the same command resumes: no case is judged twice, and
+none is missing. A changed rubric, model or setting starts a new run, and the old
 one goes to DIR/earlier. A finished run is added to the project's baselines, which
-`rubrica baseline check` holds a later one against. Exit codes: 100 for --fail-on, 1 where a line was
+`rubrica baseline check` compares later ones with. Exit codes: 100 for --fail-on, 1 where a line was
 broken or the models stopped answering, 130 after Ctrl-C."""
 
 
@@ -97,7 +97,7 @@ def run(
     cluster: Cluster = None,
     baseline: BaselinesFile = PROJECT_FILE,
 ) -> None:
-    """Judge a whole dataset into a folder; goes on after any crash."""
+    """Judge a whole dataset into a folder; resumes after any crash."""
     names = judge_names(judge, offline=offline)
     if not names and (repeats is not None or budget is not None or dry_run or repeat > 1):
         raise typer.BadParameter("goes with --judge MODEL", param_hint="--repeats, --repeat, --budget, --dry-run")
@@ -153,4 +153,4 @@ def _conclude(outcome: RunOutcome, request: RunRequest) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
     end_if_stopped(outcome)
     if outcome.tally is not None:
-        tell_end(request.folder, outcome, outcome.tally, request.store.address if request.store is not None else "")
+        print_end(request.folder, outcome, outcome.tally, request.store.address if request.store is not None else "")

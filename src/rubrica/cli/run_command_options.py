@@ -40,11 +40,14 @@ Filters = Annotated[
 SampleSize = Annotated[
     str | None,
     typer.Option(
-        "--sample", metavar="N|N%", help="Only so many cases, drawn by their ids and --seed.", rich_help_panel=WHAT
+        "--sample", metavar="N|N%", help="Only a sample of cases, drawn by their ids and --seed.", rich_help_panel=WHAT
     ),
 ]
 Repeat = Annotated[
-    int, typer.Option("--repeat", min=1, max=100, help="Judge each case so often, asking anew.", rich_help_panel=MODELS)
+    int,
+    typer.Option(
+        "--repeat", min=1, max=100, help="Judge each case this many times, with new calls.", rich_help_panel=MODELS
+    ),
 ]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, max=1000, help="Cases under way at once.", rich_help_panel=MODELS)
@@ -62,14 +65,14 @@ RetryErrors = Annotated[
     bool, typer.Option("--retry-errors", help="Judge cases again for which a model failed.", rich_help_panel=WHAT)
 ]
 NoResume = Annotated[
-    bool, typer.Option("--no-resume", help="Begin anew; the run that is there goes to earlier/.", rich_help_panel=WHERE)
+    bool, typer.Option("--no-resume", help="Start again; the existing run is moved to earlier/.", rich_help_panel=WHERE)
 ]
 MostFailures = Annotated[
     int,
     typer.Option(
         "--max-failures",
         min=0,
-        help="Stop after so many cases in a row that no model answers; 0: never.",
+        help="Stop after this many cases in a row that no model answers; 0: never.",
         rich_help_panel=MODELS,
     ),
 ]

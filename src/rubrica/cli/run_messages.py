@@ -45,7 +45,7 @@ class RunScreen(ProgressScreen):
     def __call__(self, event: RunEvent) -> None:
         match event:
             case RunOpened():
-                _tell_opening(event, self._folder)
+                _print_opening(event, self._folder)
                 if event.opening.manifest.judges:
                     self.enter_context(reduced_garbage_collection())
             case RunAdvanced() | BulkProgress():
@@ -61,7 +61,7 @@ class RunScreen(ProgressScreen):
                 assert_never(event)
 
 
-def _tell_opening(opened: RunOpened, folder: Path | str) -> None:
+def _print_opening(opened: RunOpened, folder: Path | str) -> None:
     """Whether this is a new run, and why; or what was done before."""
     opening = opened.opening
     if opening.kind == "restarted":
@@ -109,7 +109,7 @@ def end_if_stopped(outcome: RunOutcome) -> None:
         raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)
 
 
-def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally, address: str = "") -> None:
+def print_end(folder: Path, outcome: RunOutcome, whole: RunTally, address: str = "") -> None:
     """What the whole run came to, and what to type next; `address` is where in an object store it is."""
     done, said = outcome.counts, done_now(outcome)
     if outcome.bulk:
@@ -128,10 +128,10 @@ def tell_end(folder: Path, outcome: RunOutcome, whole: RunTally, address: str = 
         note("no case was judged: the file is empty, or no case fits", "yellow")
         return
     console.print()
-    tell_next(folder, address)
+    print_next_steps(folder, address)
 
 
-def tell_next(folder: Path, address: str = "") -> None:
+def print_next_steps(folder: Path, address: str = "") -> None:
     """Where to look at a run, and what to type next."""
     console, place, named = out(), safe(shlex.quote(str(folder))), safe(shlex.quote(address or str(folder)))
     console.print("Look at")

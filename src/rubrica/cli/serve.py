@@ -65,7 +65,7 @@ OwnRuns = Annotated[
         metavar="COUNT",
         min=0,
         max=64,
-        help="Runs that this server works off itself at once; 0: `rubrica worker` works them off (PostgreSQL).",
+        help="Runs that this server executes at once; 0: leave them to `rubrica worker` (PostgreSQL).",
     ),
 ]
 Models = Annotated[
@@ -115,7 +115,7 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica keys create --role admin
   rubrica serve --host 0.0.0.0 --port 80
 
-The database is made or upgraded by itself, and the bundled rubrics are in it.
+The database is created or upgraded at the start, with the bundled rubrics.
 Without keys the server serves its own machine, and everybody there is an admin."""
 
 
@@ -259,13 +259,13 @@ def _banner(url: str, settings: ServerSettings, *, keyed: bool, lack: str) -> Ta
     ]
     limits = ", ".join([f"{spending.max_calls:,} calls a request", *daily])
     council = ", ".join(settings.council) if len(settings.council) > 1 else "none (--model A --model B)"
-    rows["runs"] = _told_runs(settings)
+    rows["runs"] = _runs_text(settings)
     for name, value in {**rows, "judge": judges, "council": council, "limits": limits, "stop": "Ctrl+C"}.items():
         table.add_row(name, Text(safe(value)))
     return table
 
 
-def _told_runs(settings: ServerSettings) -> str:
+def _runs_text(settings: ServerSettings) -> str:
     where = f"in {settings.runs}, from the database" if settings.queued_runs else f"in {settings.runs}"
     told = f"{settings.run_jobs} at once {where}" if settings.run_jobs else f"by rubrica worker {where}"
     told += ", and by rubrica worker" if settings.run_jobs and settings.queued_runs else ""

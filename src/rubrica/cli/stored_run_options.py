@@ -27,13 +27,15 @@ GroupKey = Annotated[
 Github = Annotated[
     bool, typer.Option("--github", help="Print GitHub annotations, and fill the job's summary page where there is one.")
 ]
-Independent = Annotated[bool, typer.Option("--independent", help="Take every case as independent, whatever its group.")]
+Independent = Annotated[
+    bool, typer.Option("--independent", help="Treat every case as independent, whatever its group.")
+]
 Margin = Annotated[
     float,
-    typer.Option(min=0, max=1, metavar="SHARE", help="A difference smaller than this share of the scale is none."),
+    typer.Option(min=0, max=1, metavar="SHARE", help="Differences smaller than this share of the scale are ignored."),
 ]
 Level = Annotated[float, typer.Option(min=0.5, max=0.9999, help="How sure a difference must be.")]
-Seed = Annotated[int, typer.Option(help="For what is drawn by lot; the same seed gives the same figures.")]
+Seed = Annotated[int, typer.Option(help="Seed for random choices; the same seed gives the same figures.")]
 
 
 def open_stored_run(path: str, complaints: BrokenLines) -> StoredRun:

@@ -24,12 +24,12 @@ EXAMPLES = """[bold]Examples[/bold]
   rubrica validate rubrics/*.yaml --json
 
 Exits with 0 when every file can be used, else with 1. A formula that can never reach an end of its scale is
-told, and can be used."""
+reported, but can be used."""
 
 
 @app.command(epilog=EXAMPLES)
 def validate(files: Files, as_json: AsJson = False) -> None:
-    """Check rubric files and tell every problem."""
+    """Check rubric files and report every problem."""
     results = [_check_file(file) for file in files]
     faulty = sum(not result["ok"] for result in results)
     if as_json:

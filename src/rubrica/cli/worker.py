@@ -27,7 +27,7 @@ from .serve import run_places
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs that are worked off at once.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Runs executed at once.")]
 Places = Annotated[
     list[str] | None,
     typer.Option(
@@ -44,7 +44,7 @@ Stalled = Annotated[
         metavar="SECONDS",
         min=1.0,
         max=3600.0,
-        help="A worker that says nothing for so long is gone, and others go on with its runs.",
+        help="A worker that is silent for this long counts as dead, and others take over its runs.",
     ),
 ]
 EXAMPLES = """[bold]Examples[/bold]
@@ -63,7 +63,7 @@ def worker(
     places: Places = None,
     stalled_after: Stalled = TIMES.stalled,
 ) -> None:
-    """Work off runs that servers on one PostgreSQL were asked for.
+    """Execute the runs of servers that share a PostgreSQL database.
 
     They were started in the studio or by POST /api/runs. Any number of workers on any machines share them.
     """

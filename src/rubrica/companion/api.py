@@ -26,7 +26,7 @@ from rubrica.model.judge import Judge
 from .candidate import Candidate
 from .judgement import ReplyJudges
 from .scenarios import Scenario, load_scenarios
-from .trial import Trial, hold_trial
+from .trial import Trial, run_trial
 
 PACK = "voice-companion"
 _FROM_WORST = ("revise", "inconclusive", "ab_test", "deploy")
@@ -170,7 +170,7 @@ async def ajudge_prompt(
             model = connect(model, settings)
             opened.push_async_callback(model.close)
         name = " ".join(system.split())[:60]
-        return await hold_trial(Candidate(model, system), talks, ReplyJudges.of(judged, judge), name=name, jobs=jobs)
+        return await run_trial(Candidate(model, system), talks, ReplyJudges.of(judged, judge), name=name, jobs=jobs)
 
 
 def _context(said: str, reply: str, earlier: Sequence[Turn], facts: Mapping[str, Any] | None) -> Context:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+
+from msgspec.structs import replace
 
 from rubrica.errors import RubricaError
 from rubrica.llm.budget import Budget, spending_from
@@ -19,7 +21,7 @@ from rubrica.llm.estimate import CostEstimate
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import load_settings
-from rubrica.runs.events import RunNote, RunOutcome, Tell, unheard
+from rubrica.runs.events import EventCallback, RunNote, RunOutcome, ignore_event
 from rubrica.runs.execute import estimate_run, execute_run
 from rubrica.runs.request import NO_JUDGES, CaseChoice, JudgeSettings, RunRequest
 
@@ -77,15 +79,20 @@ class TrialOutcome:
     trial: Trial | None = None  # where it is finished
 
 
-def execute_trial(request: TrialRequest, tell: Tell = unheard, stop: Event | None = None) -> TrialOutcome:
+def execute_trial(
+    request: TrialRequest, on_event: EventCallback = ignore_event, stop: Event | None = None
+) -> TrialOutcome:
     """Hold the conversations that are missing, judge what is not judged, and decide about the prompt."""
     material = request.conversations()
-    outcome = execute_run(request.run(material), tell, stop)
+    outcome = execute_run(request.run(material), on_event, stop)
     return TrialOutcome(outcome, material.trial)
 
 
 def execute_trials(
-    requests: Sequence[TrialRequest], tell: Tell = unheard, budget: float | None = None, stop: Event | None = None
+    requests: Sequence[TrialRequest],
+    on_event: EventCallback = ignore_event,
+    budget: float | None = None,
+    stop: Event | None = None,
 ) -> list[TrialOutcome]:
     """Several trials, one after the other, until one is not finished. The budget is for all of them."""
     outcomes: list[TrialOutcome] = []
@@ -101,19 +108,19 @@ def execute_trials(
                     shared.check(name)
         for request in requests:
             if len(requests) > 1:
-                tell(RunNote(f"{request.terms.name} with {request.terms.model}"))
-            outcomes.append(execute_trial(request, tell, stop))
+                on_event(RunNote(f"{request.terms.name} with {request.terms.model}"))
+            outcomes.append(execute_trial(request, on_event, stop))
             if outcomes[-1].run.ending != "finished":
                 break
     return outcomes
 
 
-def estimate_trial(request: TrialRequest, tell: Tell = unheard) -> list[CostEstimate]:
+def estimate_trial(request: TrialRequest, on_event: EventCallback = ignore_event) -> list[CostEstimate]:
     """What a trial would still ask of candidate and judge: nobody is asked, nothing is written."""
     material = request.conversations()
-    found = [material.rehearse(request.folder)]
+    found = [material.estimate_replies(request.folder)]
     if request.judging.names:
-        found += estimate_run(request.run(material), tell).models
+        found += estimate_run(request.run(material), on_event).models
     return found
 
 

@@ -125,7 +125,7 @@ class JudgedReply:
         return {name: result.reason for name, result in results if result.status in ("neutral", "unscored")}
 
     @property
-    def owed(self) -> bool:
+    def lacks_score(self) -> bool:
         """Whether the judge was asked for a score that it did not give."""
         return self.by_judge is not None and ask_outcome(self.by_judge).failed
 
@@ -169,7 +169,7 @@ class OverallJudge:
     model: ModelJudge
 
     async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
-        by_rules = evaluate(self.rules, context, told=False).dimensions
+        by_rules = evaluate(self.rules, context, notify=False).dimensions
         given = {name: _outcome(by_rules[name]) for name in axes if name != OVERALL}
         return {**given, OVERALL: await self.model.overall(context)}
 

@@ -27,7 +27,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of
 from rubrica.runs.batch import BadCase
 from rubrica.runs.concurrency import run_concurrently
-from rubrica.runs.events import RunAdvanced, RunNote, Tell
+from rubrica.runs.events import EventCallback, RunAdvanced, RunNote
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.files.case_source import CaseSource
@@ -36,7 +36,7 @@ from rubrica.runs.files.folder import ERRORS, EVALUATIONS
 from rubrica.runs.loop import draw_results
 from rubrica.runs.material import RunMaterial
 from rubrica.runs.rubrics import JudgeOf
-from rubrica.runs.run_writer import AskOutcome, encoded, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, encoded, stop_when_unanswered
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.page_tables import write_tables
 
@@ -108,24 +108,24 @@ class Conversations(RunMaterial):
     def opened(self) -> Iterator[CaseSource]:
         yield _Replies(self.spoken)
 
-    def prepare(self, folder: Path, tell: Tell, stop: Event | None) -> bool:
+    def prepare(self, folder: Path, on_event: EventCallback, stop: Event | None) -> bool:
         """Hold every conversation. Replies that are known are not asked for again."""
         self._judged_before = {head_of(line).case or "" for line in _readable(folder / EVALUATIONS)}
         journal = Journal.in_folder(folder) if self.resume else Journal(folder / JOURNAL)
         try:
             if journal.unreadable:
                 said = count_of(journal.unreadable, "line")
-                tell(RunNote(f"{said} of {JOURNAL} cannot be read; what they held is asked for again"))
+                on_event(RunNote(f"{said} of {JOURNAL} cannot be read; what they held is asked for again"))
             with asyncio.Runner() as runner:
                 model = connect(self.terms.model, load_settings())
                 try:
-                    return self._hold(model, runner, journal, tell, stop)
+                    return self._hold(model, runner, journal, on_event, stop)
                 finally:
                     runner.run(model.close())
         finally:
             journal.close()
 
-    def rehearse(self, folder: Path) -> CostEstimate:
+    def estimate_replies(self, folder: Path) -> CostEstimate:
         """What holding the conversations would ask for: nobody is asked, nothing is written."""
         model = RehearsingModel(self.terms.model)
         journal = Journal(folder / JOURNAL, read_only=True) if self.resume else Journal()
@@ -136,7 +136,9 @@ class Conversations(RunMaterial):
         self.spoken = asyncio.run(hold())
         return model.estimate
 
-    def _hold(self, model: Model, runner: asyncio.Runner, journal: Journal, tell: Tell, stop: Event | None) -> bool:
+    def _hold(
+        self, model: Model, runner: asyncio.Runner, journal: Journal, on_event: EventCallback, stop: Event | None
+    ) -> bool:
         candidate, started, talks = self._candidate(model), time.monotonic(), dict[tuple[str, int], Talk]()
         work = self._work()
 
@@ -145,7 +147,7 @@ class Conversations(RunMaterial):
 
         def held() -> Generator[Talk, None, None]:
             with closing(run_concurrently(runner, work, hold, self.jobs)) as found:
-                for talk, _ in hold_unanswered(found, _answered, self.max_failures):
+                for talk, _ in stop_when_unanswered(found, _answered, self.max_failures):
                     talks[talk[0].scenario.id, talk[0].repeat] = talk
                     yield talk
 
@@ -154,7 +156,7 @@ class Conversations(RunMaterial):
             cost = total_cost(costs) if costs else None
             return RunAdvanced(len(talks), len(talks), time.monotonic() - started, len(work), cost=cost)
 
-        done = draw_results(held(), progress, tell, stop)
+        done = draw_results(held(), progress, on_event, stop)
         self.spoken = [turn for scenario, repeat in work for turn in talks.get((scenario.id, repeat), ())]
         return done
 
@@ -182,8 +184,8 @@ class Conversations(RunMaterial):
             return replace(spoken, context=None, failure=f"it could not be judged ({ERRORS} says why)")
         if not self.has_judge:
             return JudgedReply(spoken, kept)
-        told = spoken.case not in self._judged_before  # whoever listens hears of each reply once
-        return JudgedReply(spoken, evaluate(rules, spoken.context, spoken.case, told=told), kept)
+        is_new = spoken.case not in self._judged_before  # whoever listens hears of each reply once
+        return JudgedReply(spoken, evaluate(rules, spoken.context, spoken.case, notify=is_new), kept)
 
 
 @dataclass

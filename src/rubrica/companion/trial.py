@@ -74,9 +74,9 @@ class Trial:
         return [reply.spoken.case for reply in self.replies if reply.vetoes]
 
     @property
-    def owed(self) -> list[JudgedReply]:
+    def unscored_replies(self) -> list[JudgedReply]:
         """Replies for which the judge owes a score; they count as missing."""
-        return [reply for reply in self.replies if reply.owed]
+        return [reply for reply in self.replies if reply.lacks_score]
 
     @property
     def assertions(self) -> list[tuple[SpokenTurn, AssertionResult]]:
@@ -168,7 +168,7 @@ class Trial:
 
     def rows(self) -> list[RunRow]:
         """The replies as figures, to compare with those of another prompt."""
-        return [_row(reply) for reply in self.replies if not reply.owed]
+        return [_row(reply) for reply in self.replies if not reply.lacks_score]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -204,7 +204,7 @@ class Trial:
         }
 
 
-async def hold_trial(
+async def run_trial(
     candidate: Candidate,
     scenarios: Sequence[Scenario],
     judges: ReplyJudges,
@@ -287,7 +287,7 @@ def _at_end(replies: Sequence[JudgedReply], end: Literal[0, 1]) -> ReplyScores:
 def _value(reply: JudgedReply, dimension: str) -> float | None:
     """A score that counts. Where the judge owes one, the neutral value that stands in for it was measured by nobody."""
     if dimension == OVERALL:
-        return None if reply.owed else reply.score
+        return None if reply.lacks_score else reply.score
     result = reply.evaluation.dimensions[dimension]
     return None if result.status == "neutral" else result.share
 

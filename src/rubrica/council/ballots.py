@@ -22,7 +22,7 @@ def clean_ballot(names: Iterable[str], labels: Collection[str]) -> Ballot:
     """A ranking as one vote: a name counts where it stands first, and what is no label is left out.
 
     >>> clean_ballot(["Response B", "A", "response b", "Zed"], "ABC")
-    Ballot(order=('B', 'A'), notes=('named B twice', 'named Zed, which is no answer', 'left out C'))
+    Ballot(order=('B', 'A'), notes=('named B twice', 'named Zed, which it was not shown', 'left out C'))
     """
     order, repeated, unknown = _sorted_out(names, labels)
     left_out = [label for label in labels if label not in order]
@@ -35,7 +35,7 @@ def stray_names(names: Iterable[str], labels: Collection[str]) -> tuple[str, ...
     """What is odd about the names under which scores were given; each answer has one vote, whatever is repeated.
 
     >>> stray_names(["A", "Response A", "Response Q"], "AB")
-    ('named A twice', 'named Response Q, which is no answer')
+    ('named A twice', 'named Response Q, which it was not shown')
     """
     _, repeated, unknown = _sorted_out(names, labels)
     return _notes(repeated, unknown)
@@ -69,4 +69,4 @@ def _sorted_out(names: Iterable[str], labels: Collection[str]) -> tuple[list[str
 
 def _notes(repeated: Sequence[str], unknown: Sequence[str]) -> tuple[str, ...]:
     again = [f"named {label} twice" for label in dict.fromkeys(repeated)]
-    return (*again, *(f"named {name or 'nobody'}, which is no answer" for name in dict.fromkeys(unknown)))
+    return (*again, *(f"named {name or 'nobody'}, which it was not shown" for name in dict.fromkeys(unknown)))

@@ -79,14 +79,14 @@ def chair_messages(
     notes = told.notes
     pieces = [("question", question)]
     checked: list[str] = []
-    for place, standing in enumerate((one for one in standings if one.label in answers), 1):
-        shown = "not ranked" if standing.rank is None else f"rank {standing.rank}, {standing.value:g}"
-        shown += "; cut off at its limit" if standing.label in told.cut else ""
-        pieces.append((f"answer {place} ({shown})", answers[standing.label]))
-        if told.broken.get(standing.label):
-            checked.append(f"answer {place}: {'; '.join(told.broken[standing.label])}")
-        if notes.get(standing.label):
-            pieces.append((f"notes on answer {place}", notes[standing.label]))
+    for place, ranked_answer in enumerate((one for one in standings if one.label in answers), 1):
+        shown = "not ranked" if ranked_answer.rank is None else f"rank {ranked_answer.rank}, {ranked_answer.value:g}"
+        shown += "; cut off at its limit" if ranked_answer.label in told.cut else ""
+        pieces.append((f"answer {place} ({shown})", answers[ranked_answer.label]))
+        if told.broken.get(ranked_answer.label):
+            checked.append(f"answer {place}: {'; '.join(told.broken[ranked_answer.label])}")
+        if notes.get(ranked_answer.label):
+            pieces.append((f"notes on answer {place}", notes[ranked_answer.label]))
     material = Material(tuple(pieces))
     fence = material.fence(source)
     facts = [f"Checked by code: {'. '.join(checked)}."] if checked else []

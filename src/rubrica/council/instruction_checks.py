@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rubrica.jsontext import json_values, whole_json
+from rubrica.jsontext import json_values, unwrap_json
 from rubrica.text.texts import Texts
 from rubrica.text.words import sentences
 
@@ -79,7 +79,7 @@ def _broken(question: str, answer: str) -> Iterator[str]:
 
 
 def _holds_json(answer: str) -> bool:
-    _, data = whole_json(answer)
+    _, data = unwrap_json(answer)
     if data is not None or answer.strip() == "null":
         return True
     fenced = re.search(r"```(?:json)?\s*(?P<inside>[\s\S]*?)```", answer)

@@ -15,8 +15,8 @@ import msgspec
 
 from rubrica.judges.fence import visible
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request
-from rubrica.llm.reasoning import Effort, room_for
-from rubrica.llm.text_stream import Transcript, heard_by
+from rubrica.llm.reasoning import Effort, reasoning_tokens
+from rubrica.llm.text_stream import Transcript, streaming_to
 from rubrica.model.evaluation import Cost
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -74,16 +74,18 @@ async def ask_member(
     request = Request(
         messages=messages,
         schema=bounds.schema,
-        max_tokens=bounds.tokens + room_for(members.spec(name), bounds.effort),
+        max_tokens=bounds.tokens + reasoning_tokens(members.spec(name), bounds.effort),
         seed=bounds.seed,
         effort=bounds.effort or msgspec.UNSET,
     )
     transcript = transcript or Transcript()
-    with heard_by(transcript):
+    with streaming_to(transcript):
         reply = await _reply(model, request, bounds.seconds)
     spent = members.clock() - began
     if isinstance(reply, str):
-        return _half_way(MemberReply(name, None, spent, silence=_shorten_reason(reply)), transcript.kept, bounds)
+        return _half_way(
+            MemberReply(name, None, spent, silence=_shorten_reason(reply)), transcript.longest_text, bounds
+        )
     usd = members.price(name, reply.usage) if members.price is not None else None
     cost = Cost(0.0) if reply.cached else Cost(usd, reply.usage.input_tokens, reply.usage.output_tokens)
     text = reply.text.strip()
@@ -92,8 +94,8 @@ async def ask_member(
         return MemberReply(name, None, spent, cost, refused(reply.text), refusal=words)
     if not text:
         return MemberReply(name, None, spent, cost, _nothing_said(reply))
-    if not transcript.told:
-        transcript.hear(text)  # it came whole: from a file, a cache or a model in this process
+    if not transcript.has_text:
+        transcript.receive(text)  # it came whole: from a file, a cache or a model in this process
     return MemberReply(name, text[: bounds.characters], spent, cost, cut=_cut(reply, bounds))
 
 

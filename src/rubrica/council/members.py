@@ -11,7 +11,7 @@ from rubrica.errors import RubricaError
 from rubrica.extras import requires
 from rubrica.judges.exchange import Price
 from rubrica.judges.fence import TokenSource, process_token
-from rubrica.judges.jury import kept_token
+from rubrica.judges.jury import stored_token
 from rubrica.llm.budget import Budget, load_price
 from rubrica.llm.cache import Cached, ReplyCache
 from rubrica.llm.connect import check_keys, connect_uncached
@@ -56,7 +56,7 @@ class Members:
             name: Cached(self.models[name], cache, identity=prefix + identity)
             for name, identity in self.identities.items()
         }
-        return replace(self, models={**self.models, **kept}, fence_source=kept_token(cache.path))
+        return replace(self, models={**self.models, **kept}, fence_source=stored_token(cache.path))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import msgspec
 from rubrica.judges.quote import Quote
 from rubrica.llm.budget import Price
 from rubrica.llm.model import Usage
-from rubrica.llm.reasoning import room_for
+from rubrica.llm.reasoning import reasoning_tokens
 
 from .events import Stage
 from .settings import CouncilSettings
@@ -50,7 +50,9 @@ def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, p
     """
     limits, count = settings.limits, len(settings.models)
     members, written = models[:count], limits.tokens * count
-    answers = [(name, Usage(asked + PROMPT_TOKENS, limits.tokens + room_for(name, limits.effort))) for name in members]
+    answers = [
+        (name, Usage(asked + PROMPT_TOKENS, limits.tokens + reasoning_tokens(name, limits.effort))) for name in members
+    ]
     review = limits.review_tokens or REVIEW_TOKENS * count
     ways = 2 if settings.scoring == "both" else 1
     reviews = [
@@ -59,11 +61,12 @@ def quote_stages(settings: CouncilSettings, models: Sequence[str], asked: int, p
         for later in [0, *[1] * limits.debate]
         for _ in range(ways)
         for usage in _asked_twice(
-            asked + written + PROMPT_TOKENS + later * REVIEW_TOKENS * count, review + room_for(name, limits.effort)
+            asked + written + PROMPT_TOKENS + later * REVIEW_TOKENS * count,
+            review + reasoning_tokens(name, limits.effort),
         )
     ]
     read = asked + written + REVIEW_TOKENS * count + PROMPT_TOKENS
-    finals = [(name, Usage(read, limits.final_tokens + room_for(name, limits.effort))) for name in models]
+    finals = [(name, Usage(read, limits.final_tokens + reasoning_tokens(name, limits.effort))) for name in models]
     chair = max(finals, key=lambda one: _usd([one], price) or 0.0)
     unknown = any(price(name, usage) is None for name, usage in finals)
     last = _stage("final", [chair], price)
@@ -80,7 +83,10 @@ def quote_verdict(settings: CouncilSettings, models: Sequence[str], asked: int, 
     tokens = settings.max_tokens or VOTE_TOKENS
     rounds = [
         [
-            (name, Usage(asked + PROMPT_TOKENS + later * tokens * count, tokens + room_for(name, limits.effort)))
+            (
+                name,
+                Usage(asked + PROMPT_TOKENS + later * tokens * count, tokens + reasoning_tokens(name, limits.effort)),
+            )
             for name in models[:count]
         ]
         for later in [0, *[1] * limits.debate]

@@ -43,19 +43,19 @@ class Ranking(msgspec.Struct, frozen=True):
     @property
     def order(self) -> tuple[str, ...]:
         """The ranked labels, best first; tied ones in alphabetical order."""
-        return tuple(standing.label for standing in self.standings if standing.rank is not None)
+        return tuple(ranked_answer.label for ranked_answer in self.standings if ranked_answer.rank is not None)
 
     @property
     def ties(self) -> tuple[tuple[str, ...], ...]:
         """Groups of labels that share a place."""
-        ranked = [standing for standing in self.standings if standing.rank is not None]
+        ranked = [ranked_answer for ranked_answer in self.standings if ranked_answer.rank is not None]
         groups = (tuple(one.label for one in group) for _, group in groupby(ranked, key=lambda one: one.rank))
         return tuple(group for group in groups if len(group) > 1)
 
     @property
     def unranked(self) -> tuple[str, ...]:
         """The labels that nobody gave a score."""
-        return tuple(standing.label for standing in self.standings if standing.rank is None)
+        return tuple(ranked_answer.label for ranked_answer in self.standings if ranked_answer.rank is None)
 
 
 class CouncilVotes(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def rank(labels: Sequence[str], votes: CouncilVotes | Mapping[str, Sheet], pool:
 
     >>> sheets = {"ann": {"B": 8, "C": 6}, "bo": {"A": 9, "C": 6}, "cy": {"A": 7, "B": 8}}
     >>> found = rank("ABC", sheets)
-    >>> found.order, found.ties, [standing.rank for standing in found.standings]
+    >>> found.order, found.ties, [one.rank for one in found.standings]
     (('A', 'B', 'C'), (('A', 'B'),), [1, 1, 3])
     >>> rank("AB", CouncilVotes({"ann": {"A": 9, "B": 8}, "bo": {"A": -2, "B": -1}}, frozenset({"bo"}))).pool
     'borda'
@@ -136,12 +136,12 @@ def _chosen_pool(votes: CouncilVotes, pool: Pool) -> tuple[Pool, list[str]]:
     return pool, notes
 
 
-def _with_counts(standing: RankedAnswer, votes: CouncilVotes) -> RankedAnswer:
+def _with_counts(ranked_answer: RankedAnswer, votes: CouncilVotes) -> RankedAnswer:
     """An answer with its Borda count and its normalised values, whatever it is ranked by."""
-    label = standing.label
+    label = ranked_answer.label
     ballots = {reviewer: sheet for reviewer, sheet in votes.sheets.items() if label in sheet and len(sheet) > 1}
     if not ballots:
-        return standing
+        return ranked_answer
     shares = [(_borda_shares(sheet)[label], votes.weight(reviewer)) for reviewer, sheet in ballots.items()]
     points = [share * (len(sheet) - 1) for (share, _), sheet in zip(shares, ballots.values(), strict=True)]
     scored = [
@@ -150,7 +150,7 @@ def _with_counts(standing: RankedAnswer, votes: CouncilVotes) -> RankedAnswer:
         if reviewer not in votes.rankings
     ]
     return msgspec.structs.replace(
-        standing,
+        ranked_answer,
         points=round(math.fsum(points), 2),
         most_points=float(sum(len(sheet) - 1 for sheet in ballots.values())),
         share=round(weighted_mean(shares), DECIMALS["borda"]),

@@ -140,7 +140,7 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
         return round(fmean(given), 2) if given else None
 
     def _evaluation(self, label: str) -> dict[str, Any]:
-        standing = next(one for one in self.ranking.standings if one.label == label)
+        ranked_answer = next(one for one in self.ranking.standings if one.label == label)
         evaluation = self.evaluations.get(label)
         means = {
             name: None if result.value is None else round(result.value, 2)
@@ -150,13 +150,13 @@ class CouncilResult(msgspec.Struct, frozen=True, kw_only=True):
             **means,
             "overall": self.overall(label),
             "notes": notes_on(label, self.opinions),
-            "rank": standing.rank,
-            "reviews": standing.reviews,
+            "rank": ranked_answer.rank,
+            "reviews": ranked_answer.reviews,
             "verdict": evaluation.verdict if evaluation is not None else None,
-            "borda": standing.points,
-            "borda_of": standing.most_points,
-            "normalised": standing.share,
-            "z": standing.z,
+            "borda": ranked_answer.points,
+            "borda_of": ranked_answer.most_points,
+            "normalised": ranked_answer.share,
+            "z": ranked_answer.z,
             "ceiling": self.ceiling(label),
         }
 

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from rubrica.engine.audience import listeners
-from rubrica.engine.evaluate import settle
+from rubrica.engine.evaluate import evaluate_scores
 from rubrica.engine.plan import Plan
 from rubrica.judges.judge import ResponseReview
 from rubrica.model.evaluation import Evaluation, Score, Unscored, Vote
@@ -50,68 +50,68 @@ class AnswerReview(msgspec.Struct, frozen=True, kw_only=True):
 
 def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
     """Each answer with no score yet: only gates that need none can have fired."""
-    return {label: settle(setup.plan, setup.context(label), {}, heard=False) for label in setup.answers}
+    return {label: evaluate_scores(setup.plan, setup.context(label), {}, notify=False) for label in setup.answers}
 
 
-def pool_reviews(setup: ReviewSetup, hearings: Sequence[ReviewerWork], *, heard: bool = True) -> dict[str, Evaluation]:
+def pool_reviews(setup: ReviewSetup, works: Sequence[ReviewerWork], *, notify: bool = True) -> dict[str, Evaluation]:
     """Each answer with the mean of what reviewers gave its dimensions; every reviewer's vote is kept."""
-    told = heard and setup.scoring != "holistic"
-    return {label: _pool_answer(setup, hearings, label, heard=told) for label in setup.answers}
+    notify = notify and setup.scoring != "holistic"
+    return {label: _pool_answer(setup, works, label, notify=notify) for label in setup.answers}
 
 
-def report_holistic_scores(setup: ReviewSetup, hearings: Sequence[ReviewerWork]) -> None:
+def report_holistic_scores(setup: ReviewSetup, works: Sequence[ReviewerWork]) -> None:
     """Let whoever listens to evaluations hear the mean score for the whole of each answer, where it was asked for."""
     if setup.scoring == "rubric" or not listeners:
         return
     plan = holistic_plan(setup.plan)
     for label in setup.answers:
-        reviews = [(one.reviewer, one.holistic[label]) for one in hearings if label in one.holistic]
+        reviews = [(one.reviewer, one.holistic[label]) for one in works if label in one.holistic]
         votes = [(reviewer, _overall(review) or review.scores[OVERALL]) for reviewer, review in reviews]
         if votes:
-            settle(plan, setup.context(label), {OVERALL: _mean(votes)}, f"Response {label}")
+            evaluate_scores(plan, setup.context(label), {OVERALL: _mean(votes)}, f"Response {label}")
 
 
 def opinions(
     setup: ReviewSetup,
-    hearings: Sequence[ReviewerWork],
+    works: Sequence[ReviewerWork],
     authors: Mapping[str, str],
     gated: tuple[Mapping[str, Evaluation], Mapping[str, Evaluation]],
     *,
-    heard: bool = True,
+    notify: bool = True,
 ) -> list[AnswerReview]:
     """What every reviewer gave every answer it saw.
 
-    `gated` are the answers without a score and with all reviewers'. With `heard`, whoever listens to evaluations is
+    `gated` are the answers without a score and with all reviewers'. With `notify`, whoever listens to evaluations is
     told of each.
     """
     unscored, together = gated
     return [
-        _opinion(setup, hearing, place, authors[label] == hearing.reviewer, (unscored[label], together[label], heard))
-        for hearing in hearings
-        for place, label in enumerate(hearing.order, 1)
+        _opinion(setup, work, place, authors[label] == work.reviewer, (unscored[label], together[label], notify))
+        for work in works
+        for place, label in enumerate(work.order, 1)
     ]
 
 
 def _opinion(
     setup: ReviewSetup,
-    hearing: ReviewerWork,
+    work: ReviewerWork,
     place: int,
     own: bool,
     gated: tuple[Evaluation, Evaluation, bool],
 ) -> AnswerReview:
-    label = hearing.order[place - 1]
-    by_rubric, whole = hearing.rubric.get(label), hearing.holistic.get(label)
-    unscored, together, heard = gated
+    label = work.order[place - 1]
+    by_rubric, whole = work.rubric.get(label), work.holistic.get(label)
+    unscored, together, notify = gated
     overall = _overall(whole)
     seen = AnswerReview(
-        reviewer=hearing.reviewer,
+        reviewer=work.reviewer,
         label=label,
         position=place,
         own=own,
         status="abstained",
         holistic=None if overall is None else _apply_caps(setup.plan, overall.value, unscored),
     )
-    ballot = hearing.ballot
+    ballot = work.ballot
     if ballot is not None and label in ballot.order:
         return msgspec.structs.replace(
             seen,
@@ -124,7 +124,9 @@ def _opinion(
     if by_rubric is None:
         return seen if whole is None else _as_a_whole(setup, seen, whole, overall, unscored)
     if given := scores_given(by_rubric):
-        evaluation = settle(setup.plan, setup.context(label), by_rubric.scores, f"Response {label}", heard=heard)
+        evaluation = evaluate_scores(
+            setup.plan, setup.context(label), by_rubric.scores, f"Response {label}", notify=notify
+        )
         return msgspec.structs.replace(
             seen,
             status="inconclusive" if evaluation.score is None else "scored",
@@ -178,17 +180,17 @@ def _apply_caps(plan: Plan, value: float, evaluation: Evaluation) -> float:
     return round(score if ceiling is None else min(score, ceiling), 2)
 
 
-def _pool_answer(setup: ReviewSetup, hearings: Sequence[ReviewerWork], label: str, *, heard: bool) -> Evaluation:
+def _pool_answer(setup: ReviewSetup, works: Sequence[ReviewerWork], label: str, *, notify: bool) -> Evaluation:
     scores: dict[str, Score | Unscored] = {}
     for axis in setup.plan.axes:
         votes = [
-            (hearing.reviewer, outcome)
-            for hearing in hearings
-            if label in hearing.rubric and (outcome := hearing.rubric[label].scores.get(axis.name)) is not None
+            (work.reviewer, outcome)
+            for work in works
+            if label in work.rubric and (outcome := work.rubric[label].scores.get(axis.name)) is not None
         ]
         if votes:
             scores[axis.name] = _mean(votes)
-    return settle(setup.plan, setup.context(label), scores, f"Response {label}", heard=heard)
+    return evaluate_scores(setup.plan, setup.context(label), scores, f"Response {label}", notify=notify)
 
 
 def _mean(outcomes: Sequence[tuple[str, Score | Unscored]]) -> Score | Unscored:

@@ -15,7 +15,7 @@ from .early_consensus import OpenBallot, VoteTally, decided_winner
 from .events import DebateStarted, GivenReview, Listener, ReviewerCancelled, ReviewFinished
 from .members import Members
 from .order import reviewing_orders
-from .ranking import DECIMALS, CouncilVotes, ballot_points
+from .ranking import DECIMALS, CouncilVotes, Pool, ballot_points
 from .review import AnswerReview, opinions, pool_reviews
 from .reviewer_work import ReviewerWork, ReviewSetup, sum_costs
 from .settings import CouncilSettings
@@ -101,7 +101,7 @@ class ReviewStage:
         return tuple(
             GivenReview(self.authors[label], scores, overall, places.get(label), notes)
             for label in work.order
-            for scores, overall, notes in [work.said_of(label)]
+            for scores, overall, notes in [work.review_of(label)]
             if scores or overall is not None or label in places
         )
 
@@ -117,10 +117,14 @@ class ReviewStage:
         found = self.opinions(done)
         if any(one.status == "ranked" or (one.status == "holistic" and self._by_rubric) for one in found):
             return None  # others' scores set its ceilings, or how all are pooled
-        pool = self.settings.pool
+        votes = votes_of(found, reviewer_weights(self.settings))
+        winner = self._winner_by(self.settings.pool, votes, out)
+        # One that is out may rank without scores, and then all are pooled by Borda: the winner has to win there too.
+        return winner if winner is not None and winner == self._winner_by("borda", votes, out) else None
+
+    def _winner_by(self, pool: Pool, votes: CouncilVotes, out: Mapping[str, Sequence[str]]) -> str | None:
         if pool == "borda" and any(len(order) < 2 for order in out.values()):
             return None
-        votes = votes_of(found, reviewer_weights(self.settings))
         points = ballot_points(votes, pool)
         tallies = {label: _tally(label, points, votes) for label in self.setup.answers}
         waiting = [OpenBallot(order, votes.weight(name)) for name, order in out.items()]
@@ -133,8 +137,8 @@ class ReviewStage:
 
     def opinions(self, works: Sequence[ReviewerWork]) -> list[AnswerReview]:
         """What the reviews come to so far; nobody is told."""
-        together = pool_reviews(self.setup, works, heard=False)
-        return opinions(self.setup, works, self.authors, (self.unscored, together), heard=False)
+        together = pool_reviews(self.setup, works, notify=False)
+        return opinions(self.setup, works, self.authors, (self.unscored, together), notify=False)
 
     # --- debate -------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rubrica.engine.plan import Plan
 from rubrica.judges.exchange import REFUSED
 from rubrica.judges.judge import ModelJudge, ResponseReview, ReviewAsides
-from rubrica.llm.reasoning import Effort, room_for
+from rubrica.llm.reasoning import Effort, reasoning_tokens
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Cost, Score, total_cost
@@ -83,7 +83,7 @@ class ReviewerWork:
         every = (self.rubric, self.holistic)
         return sum(any(label in reviews and has_score(reviews[label]) for reviews in every) for label in self.order)
 
-    def said_of(self, label: str) -> tuple[dict[str, float], float | None, str]:
+    def review_of(self, label: str) -> tuple[dict[str, float], float | None, str]:
         """Its scores of one answer by dimension, the one for the whole, and its notes."""
         own = [reviews[label] for reviews in (self.rubric, self.holistic) if label in reviews]
         given = {name: score.value for review in own for name, score in scores_given(review).items()}
@@ -122,6 +122,7 @@ class ReviewSetup:
             members.named(reviewer),
             self._rubric(),
             max_tokens=self._room(reviewer, members),
+            limit_key="review_tokens",
             price=members.price,
             fence_source=members.fence_source,
             clock=members.clock,
@@ -151,7 +152,7 @@ class ReviewSetup:
     def _room(self, reviewer: str, members: Members) -> int | None:
         if self.tokens is None:
             return None
-        return self.tokens + room_for(members.spec(reviewer), self.effort)
+        return self.tokens + reasoning_tokens(members.spec(reviewer), self.effort)
 
     def _checked(self, order: Sequence[str]) -> str:
         """What code found out about the answers that a reviewer sees."""

@@ -12,7 +12,7 @@ from rubrica.model.dimensions import Axis, Dimension
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
-from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, whole_weights
+from .settings import CAP_VARIABLE, GATE_VARIABLE, CouncilSettings, replace_weights
 from .task_rubrics import AUTO, Task, TaskChoice, choose_task, task_rubric
 
 OVERALL = "overall"
@@ -75,7 +75,7 @@ def _with_weights(rubric: Rubric, chosen: Mapping[str, float]) -> Rubric:
     if rubric.score.formula is not None or rubric.profiles is not None:
         why = "its score is a formula" if rubric.score.formula is not None else "its weights depend on the profile"
         raise RubricaError(f"{rubric.name}: the council cannot set weights, because {why} (leave `weights` out)")
-    weights = whole_weights({name: spec.weight or 0.0 for name, spec in rubric.dimensions.items()}, chosen)
+    weights = replace_weights({name: spec.weight or 0.0 for name, spec in rubric.dimensions.items()}, chosen)
     dimensions = {name: spec.model_copy(update={"weight": weights[name]}) for name, spec in rubric.dimensions.items()}
     fields = {name: getattr(rubric, name) for name in Rubric.model_fields}
     return Rubric.model_validate({**fields, "dimensions": dimensions})

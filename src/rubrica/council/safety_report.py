@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rubrica.engine.evaluate import settle
+from rubrica.engine.evaluate import evaluate_scores
 from rubrica.engine.plan import Plan
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation, GateResult
@@ -22,7 +22,7 @@ def report_safety(
     passed = None
     if settings.safety_gate:
         question, text = final
-        checked = settle(plan, Context(prompt=question, response=text), {}, heard=False)
+        checked = evaluate_scores(plan, Context(prompt=question, response=text), {}, notify=False)
         passed = not unsafe_reasons(plan, checked)
     return SafetyReport(settings.safety_gate, settings.safety_score_cap, failed, passed)
 

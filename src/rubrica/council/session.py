@@ -32,7 +32,7 @@ from .member_reply import MemberReply, ReplyBounds
 from .members import Members
 from .order import labels_for
 from .ranking import RankedAnswer, Ranking, rank
-from .result import CouncilResult, MemberAnswer, MissingPart, Refusal, StageReport, notes_on
+from .result import CouncilResult, MemberAnswer, MissingPart, Refusal, StageReport, name_of, notes_on
 from .review import AnswerReview, evaluate_gates, opinions, pool_reviews, report_holistic_scores
 from .review_stage import ReviewStage, reviewer_weights, votes_of
 from .reviewer_work import ReviewerWork, ReviewSetup, sum_costs
@@ -142,6 +142,9 @@ class _Session:
         holistic = rank(list(texts), votes_of(found, weights, whole=True), self.settings.pool) if both else None
         if works and not ranking.order:
             self.missing.append(MissingPart("reviews", "a ranking", "no reviewer gave a score or a ranking"))
+        elif works and ranking.unranked:
+            which = ", ".join(map(name_of, ranking.unranked))
+            self.missing.append(MissingPart("reviews", f"a place for {which}", "no review that counts speaks of it"))
         self.tell(Ranked(ranking.order, ranking.ties, authors))
         failed = {label: reasons for label, one in unscored.items() if (reasons := unsafe_reasons(self.plan, one))}
         final = await self._final(answers, ranking, found, failed)

@@ -212,10 +212,10 @@ def from_variables(environ: Mapping[str, str]) -> dict[str, Any]:
     return {**found, "weights": weights} if weights else found
 
 
-def whole_weights(own: Mapping[str, float], chosen: Mapping[str, float]) -> dict[str, float]:
+def replace_weights(own: Mapping[str, float], chosen: Mapping[str, float]) -> dict[str, float]:
     """A rubric's weights with some of them replaced, checked to sum to 1.
 
-    >>> whole_weights({"accuracy": 0.6, "clarity": 0.4}, {"accuracy": 0.7})
+    >>> replace_weights({"accuracy": 0.6, "clarity": 0.4}, {"accuracy": 0.7})
     Traceback (most recent call last):
     rubrica.errors.RubricaError: the council's weights sum to 1.1, not 1: accuracy 0.7, clarity 0.4 (set them all with \
 LLM_COUNCIL_WEIGHT_ACCURACY, LLM_COUNCIL_WEIGHT_CLARITY or `weights`; 0 leaves a dimension out)

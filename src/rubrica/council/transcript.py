@@ -47,10 +47,10 @@ class SessionTranscript:
         return None if "event" in last or not last else {name: told for name, told in last.items() if name != "at"}
 
 
-def scores_told(review: Plain) -> str:
+def scores_text(review: Plain) -> str:
     """The scores of a review that had arrived, in a line.
 
-    >>> scores_told({"scores": {"accuracy": 9.0}, "overall": None, "place": 2})
+    >>> scores_text({"scores": {"accuracy": 9.0}, "overall": None, "place": 2})
     'accuracy 9, place 2'
     """
     scores = {**review["scores"], "overall": review["overall"], "place": review["place"]}
@@ -188,7 +188,7 @@ def _ranking(result: Plain) -> str:
 
 def _review_line(review: Plain) -> str:
     notes = f". {_inline(review['notes'])}" if review["notes"] else ""
-    return f"- {_inline(review['reviewer'])} on {_inline(review['model'])}: {_inline(scores_told(review))}{notes}"
+    return f"- {_inline(review['reviewer'])} on {_inline(review['model'])}: {_inline(scores_text(review))}{notes}"
 
 
 def _quoted(text: str) -> str:

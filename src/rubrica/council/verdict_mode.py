@@ -105,7 +105,7 @@ async def reach_verdict(
     on_event: Listener = ignore_event,
 ) -> VerdictResult:
     """Let a council vote on a question. The verdict has more than half of the weight of all yes and no votes, and at
-    least the majority; otherwise, and below the quorum, it is undecided."""
+    least the majority; otherwise, and where fewer than the quorum vote yes or no, it is undecided."""
     if not question.strip():
         raise InputError("there is no question")
     if len(settings.models) < 2:
@@ -143,10 +143,14 @@ class _Vote:
         counted = tuple(msgspec.structs.replace(one, weight=weights.get(one.model, 1.0)) for one in votes.values())
         verdict, why = decide(counted, self.majority)
         missing: list[MissingPart] = []
-        if len(counted) < self.settings.quorum:
-            asked, quorum = len(self.settings.models), self.settings.quorum
+        asked, quorum = len(self.settings.models), self.settings.quorum
+        decisive = sum(one.vote != "unclear" for one in counted)
+        if len(counted) < quorum:
             why = f"{len(counted)} of {asked} models voted, and the council needs {quorum}"
             missing, verdict = [MissingPart("answers", "a quorum", why)], "undecided"
+        elif 0 < decisive < quorum:  # one vote alone does not open a gate, however many are unsure
+            why = f"{decisive} of {asked} models voted yes or no, and the council needs {quorum}"
+            verdict = "undecided"
         agreement, confidence = strength(counted, verdict)
         return VerdictResult(
             question=self.question, verdict=verdict, votes=counted, agreement=agreement, confidence=confidence,

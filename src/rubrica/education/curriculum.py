@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import Problem, RubricaError
 from rubrica.runs.files.row_source import open_rows
@@ -31,8 +33,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """Something learners of one grade practise."""
 
     grade: int  # kindergarten is 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import RubricaError
 from rubrica.llm.estimate import CostEstimate, UsageEstimator
 from rubrica.llm.price import estimate_tokens
-from rubrica.runs.events import RunEstimate, Tell, unheard
+from rubrica.runs.events import EventCallback, RunEstimate, ignore_event
 from rubrica.runs.execute import estimate_run
 from rubrica.runs.files.manifest import read_manifest
 from rubrica.runs.request import RunRequest
@@ -21,7 +22,7 @@ from .material import QuestionMaterial
 from .questions import GeneratedQuestion
 from .records import QuestionRecord
 from .writing import questions_request
-from .written import QUESTIONS, WrittenMaterial, whole_skills, written_records
+from .written import QUESTIONS, WrittenMaterial, complete_skills, written_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class CurriculumEstimate:
     judging: RunEstimate | None
 
 
-def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> CurriculumEstimate:
+def estimate_curriculum(request: RunRequest, on_event: EventCallback = ignore_event) -> CurriculumEstimate:
     """What executing a run that writes would ask. Judging is counted with a question of the usual length in place of
     each that is not written yet."""
     material = request.cases.material
@@ -42,7 +43,7 @@ def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> Curriculum
     earlier = read_manifest(request.folder) if request.resume else None
     goes_on = earlier is not None and not request.manifest(utc_now()).differences(earlier)
     written = [*written_records(path)] if goes_on else []
-    done = whole_skills(path) if goes_on else set()
+    done = complete_skills(path) if goes_on else set()
     todo = [skill for skill in material.skills if skill.key not in done]
     counted = _counted(material, todo)
     if not request.judging.names:
@@ -50,7 +51,7 @@ def estimate_curriculum(request: RunRequest, tell: Tell = unheard) -> Curriculum
     records = [record for record in written if record.place["skill_key"] in done]
     records += [_stand_in(skill, place, material) for skill in todo for place in range(material.writing.count)]
     cases = replace(request.cases, material=QuestionMaterial(records))
-    return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), tell))
+    return CurriculumEstimate(counted, estimate_run(replace(request, cases=cases), on_event))
 
 
 def _counted(material: WrittenMaterial, todo: Sequence[Skill]) -> CostEstimate:

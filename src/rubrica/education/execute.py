@@ -14,7 +14,7 @@ from rubrica.llm.budget import Budget, spending_from
 from rubrica.llm.price import price
 from rubrica.llm.provider_table import check_form
 from rubrica.llm.settings import load_settings
-from rubrica.runs.events import RunOutcome, Tell, unheard
+from rubrica.runs.events import EventCallback, RunOutcome, ignore_event
 from rubrica.runs.execute import execute_run
 from rubrica.runs.request import RunRequest
 
@@ -41,7 +41,10 @@ class CurriculumOutcome:
 
 
 def execute_curriculum(
-    request: RunRequest, tell: Tell = unheard, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+    request: RunRequest,
+    on_event: EventCallback = ignore_event,
+    stop: Event | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> CurriculumOutcome:
     """Execute a run whose material are questions, and tell what its grades came to.
 
@@ -57,6 +60,6 @@ def execute_curriculum(
             if isinstance(material, WrittenMaterial) and check_form(material.writing.model).billed:
                 shared.check(material.writing.model)
             stack.enter_context(spending_from(shared))
-        outcome = execute_run(request, tell, stop, clock)
+        outcome = execute_run(request, on_event, stop, clock)
     written = material.usd if isinstance(material, WrittenMaterial) else None
     return CurriculumOutcome(outcome, material.summary if outcome.ending == "finished" else None, written)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
 from rubrica.errors import InputError
 from rubrica.runs.files.column_names import QUESTION_NAMES, guess_columns, option_columns
 from rubrica.runs.files.json_lists import record_list
-from rubrica.runs.files.layout import AS_IT_IS, LOOKED_AT, FileLayout, columns_of, told_columns
+from rubrica.runs.files.layout import AS_IT_IS, LOOKED_AT, FileLayout, column_words, columns_of
 from rubrica.runs.files.question_cells import QuestionCells
 from rubrica.runs.files.row_source import CsvLines, XlsxSource, open_rows
 from rubrica.runs.files.table_rows import TableRow
@@ -95,7 +96,7 @@ def _guessed(path: Path, columns: list[str], layout: FileLayout) -> tuple[dict[s
         found["options"] = ",".join(options.values())
     if columns and "question" not in layout.columns and not _has_question(columns, found, guess.unsure):
         raise InputError(
-            f"{path.name} has no column that looks like a question; it has {told_columns(columns)} "
+            f"{path.name} has no column that looks like a question; it has {column_words(columns)} "
             "(say which: --map question=COLUMN --map answer=COLUMN)"
         )
     renamed = {name: column for name, column in found.items() if name != column and column not in ABOUT_NAMES}

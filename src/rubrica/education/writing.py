@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.jsontext import json_values, whole_json
+from rubrica.jsontext import json_values, unwrap_json
 from rubrica.judges.fence import visible
 from rubrica.judges.prompt import Template
 from rubrica.judges.shape import skeleton
@@ -160,7 +160,7 @@ def read_questions(text: str) -> tuple[tuple[GeneratedQuestion, ...], tuple[str,
 
 
 def _candidates(text: str) -> Iterator[object]:
-    whole, data = whole_json(text)
+    whole, data = unwrap_json(text)
     values = [(whole, data)] if isinstance(data, dict | list) else json_values(text, most=MOST_TRIED)
     for _, value in values:
         yield from _inside(value, 4)

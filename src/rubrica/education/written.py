@@ -26,11 +26,11 @@ from rubrica.llm.price import price
 from rubrica.llm.settings import load_settings
 from rubrica.model.evaluation import Cost
 from rubrica.runs.concurrency import run_concurrently
-from rubrica.runs.events import RunAdvanced, RunNote, Tell
+from rubrica.runs.events import EventCallback, RunAdvanced, RunNote
 from rubrica.runs.files.append_only import AppendOnlyFile, finished_lines
 from rubrica.runs.files.atomic import write_atomically
 from rubrica.runs.loop import draw_results
-from rubrica.runs.run_writer import AskOutcome, hold_unanswered
+from rubrica.runs.run_writer import AskOutcome, stop_when_unanswered
 
 from .curriculum import Skill
 from .evaluator import utc_now
@@ -78,22 +78,24 @@ class WrittenMaterial(QuestionMaterial):
     unwritten: list[FailedPiece] = field(default_factory=list)
     usd: float | None = None  # what writing has cost this time; None where nothing was paid, or the price is not known
 
-    def prepare(self, folder: Path, tell: Tell, stop: Event | None) -> bool:
+    def prepare(self, folder: Path, on_event: EventCallback, stop: Event | None) -> bool:
         """Have questions written for the skills that have none; False where that was stopped."""
         path = folder / QUESTIONS
         done = _take_out_parts(path)
         todo = [skill for skill in self.skills if skill.key not in done]
         if len(todo) < len(self.skills):
-            tell(RunNote(f"going on: {len(self.skills) - len(todo)} of {len(self.skills)} skills are written"))
+            on_event(RunNote(f"going on: {len(self.skills) - len(todo)} of {len(self.skills)} skills are written"))
         if todo:
             with AppendOnlyFile(path) as file, asyncio.Runner() as runner:
                 meter = _WritingMeter(len(self.skills), len(self.skills) - len(todo))
-                if not draw_results(self._written(todo, file, runner, meter), meter.read, tell, stop):
+                if not draw_results(self._written(todo, file, runner, meter), meter.read, on_event, stop):
                     return False
                 self.usd = meter.usd
         self.records = list(written_records(path))
         for failed in self.unwritten:
-            tell(RunNote(f"skill {failed.place['substandard_id']} ({failed.place['lesson_title']}): {failed.reason}"))
+            on_event(
+                RunNote(f"skill {failed.place['substandard_id']} ({failed.place['lesson_title']}): {failed.reason}")
+            )
         return True
 
     def failures(self, folder: Path) -> Sequence[FailedPiece]:
@@ -107,7 +109,7 @@ class WrittenMaterial(QuestionMaterial):
         writer = Writer(model, self.writing.options)
         try:
             with closing(run_concurrently(runner, todo, self._one(writer), self.writing.jobs)) as finished:
-                for piece, _ in hold_unanswered(finished, _asked, self.writing.max_failures):
+                for piece, _ in stop_when_unanswered(finished, _asked, self.writing.max_failures):
                     self._keep(piece, file)
                     meter.add(piece, self.writing.model)
                     yield piece
@@ -208,7 +210,7 @@ def _record(data: dict[str, Any], number: int) -> QuestionRecord:
     )
 
 
-def whole_skills(path: Path) -> set[str]:
+def complete_skills(path: Path) -> set[str]:
     """The skills all of whose questions are there."""
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -222,7 +224,7 @@ def whole_skills(path: Path) -> set[str]:
 
 def _take_out_parts(path: Path) -> set[str]:
     """Leave the questions of skills out that are not all there; those of the others are told by their skills."""
-    whole = whole_skills(path)
+    whole = complete_skills(path)
     lines = list(finished_lines(path))
     kept = [line for line in lines if _DECODER.decode(line)["skill_key"] in whole]
     if len(kept) < len(lines):

@@ -5,8 +5,9 @@ Everything else of the plan is shared, so that a case with criteria of its own c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from rubrica.errors import ContextError
 from rubrica.hints import nearest
@@ -26,6 +27,10 @@ LIKE_CRITERIA = 0.8
 NO_RESPONSE = (
     "the case has criteria and no response to hold them against: give it one as `response` (--map response=COLUMN "
     'names its column, `rubrica import healthbench --responses FILE` adds answers), or `"response": ""` if it is empty'
+)
+UNANSWERED = (
+    "the chat ends with what the user said, so there is no response to judge: add the answer as its last message, or "
+    'give it as `response`; `"response": ""` says that the answer is empty, or that the chat is judged without one'
 )
 
 
@@ -70,10 +75,15 @@ def no_criteria(context: Context) -> str:
     return f"{NO_CRITERIA}; it has {key!r}, which is not read as such" if key is not None else NO_CRITERIA
 
 
-def check_answered(context: Context) -> None:
-    """Refuse a case whose criteria have no response to be asked of; nobody's answer is not a poor one."""
-    if context.criteria and not context.has_response and not context.images:
+def check_answered(plan: Plan, context: Context) -> None:
+    """Refuse criteria without a response to be asked of, and a chat that nobody has answered where a judge would be
+    asked about the answer; nobody's answer is not a poor one."""
+    if not (context.criteria or (plan.judged and context.messages)) or context.has_response or context.images:
+        return
+    if context.criteria:
         raise ContextError(NO_RESPONSE)
+    if context.awaits_answer:
+        raise ContextError(UNANSWERED)
 
 
 def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
@@ -81,8 +91,8 @@ def _part(name: str, criterion: Criterion, axis: AxisPlan) -> AxisPlan:
         _check_answers(name, criterion, axis)
     spec = criterion_part(criterion, axis.spec)
     if odd := next((one for one in criterion.examples if one.answer not in spec.answers), None):
-        said = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
-        raise ContextError(f"criteria: {name}: an example has {said}; the answers are {', '.join(spec.answers)}")
+        answer_text = "no answer" if odd.answer is None else f"the answer {odd.answer!r}"
+        raise ContextError(f"criteria: {name}: an example has {answer_text}; the answers are {', '.join(spec.answers)}")
     return AxisPlan(name, spec, axis.scale, axis.ends, None, None, judged=True, points=criterion.points, of_case=True)
 
 

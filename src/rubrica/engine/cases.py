@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from pydantic_core import from_json
 
 from rubrica.errors import ContextError
@@ -15,8 +16,7 @@ OWN_KEYS = ("id", "rubric", "expect")
 FOREIGN = " (lines of HealthBench become cases by `rubrica import healthbench FILE -o cases.jsonl`)"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One row: a context to judge, and what is expected of it, if anything."""
 
     id: str

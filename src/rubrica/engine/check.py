@@ -105,9 +105,9 @@ def _reachable_rules(world: _World, rules: tuple[VerdictRule, ...]) -> set[int]:
         first: set[int] = set()
         for part in world.cut(name, conditions):
             first |= _first_in(part, rules)
-            if reached <= first or world.effort.is_spent:
+            if reached <= first or world.effort.is_exhausted:
                 break
-        if world.effort.is_spent:
+        if world.effort.is_exhausted:
             break
         reached &= first
     return reached
@@ -131,7 +131,7 @@ class _Effort:
         self._sizes: dict[int, int] = {}  # by formula
 
     @property
-    def is_spent(self) -> bool:
+    def is_exhausted(self) -> bool:
         return self._left <= 0
 
     def take(self, formula: Formula) -> bool:
@@ -140,7 +140,7 @@ class _Effort:
         if size is None:
             size = self._sizes[id(formula)] = sum(1 for _ in walk(formula.root))
         self._left -= size
-        return not self.is_spent
+        return not self.is_exhausted
 
 
 class _World:
@@ -281,7 +281,7 @@ def _check_pool(rubric: Rubric, vocabulary: Vocabulary) -> None:
 
 
 def _check_dimension(name: str, path: Path, rubric: Rubric, vocabulary: Vocabulary) -> None:
-    if name not in rubric.dimensions and not vocabulary.lost(name):
+    if name not in rubric.dimensions and not vocabulary.is_unreadable(name):
         vocabulary.report(f"there is no dimension {name!r}", path, f"one of {', '.join(rubric.dimensions)}")
 
 

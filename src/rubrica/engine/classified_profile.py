@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.model.context import Context
 from rubrica.model.decisions import Profiles
@@ -16,32 +18,35 @@ PLAUSIBLE = 0.9
 """The types of a question are tried in turn until their chances add up to this."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeAnswer:
+class TypeAnswer(msgspec.Struct, frozen=True):
     """What a judge said of the type of a question, here or when the evaluation was stored."""
 
-    said: QuestionClass | None = None  # None: nothing was asked
+    judged_type: QuestionClass | None = None  # None: nothing was asked
     stored: ProfileChoice | None = None  # of an evaluation that is judged again, where a judge had been asked
 
     def chances(self, offline: Mapping[str, float]) -> Mapping[str, float]:
         """How likely each type is once the judge has spoken: what it said, as surely as it said so, else as offline."""
         if self.stored is not None:
             return self.stored.plausible
-        if self.said is None or self.said.source == "fallback":
+        if self.judged_type is None or self.judged_type.source == "fallback":
             return offline
-        sure = self.said.confidence
+        sure = self.judged_type.confidence
         both = {kind: (1 - sure) * chance for kind, chance in offline.items()}
-        both[self.said.type] = both.get(self.said.type, 0.0) + sure
+        both[self.judged_type.type] = both.get(self.judged_type.type, 0.0) + sure
         return dict(sorted(both.items(), key=lambda pair: -pair[1]))
 
     @property
     def by_judge(self) -> bool:
-        return self.stored is not None or (self.said is not None and self.said.source != "fallback")
+        return self.stored is not None or (self.judged_type is not None and self.judged_type.source != "fallback")
 
     @property
     def words(self) -> str:
         """How the type was found, and what went wrong where the judge gave none."""
-        failed = f"; {self.said.reason}" if self.said is not None and self.said.source == "fallback" else ""
+        failed = (
+            f"; {self.judged_type.reason}"
+            if self.judged_type is not None and self.judged_type.source == "fallback"
+            else ""
+        )
         return f"classified {'by the judge' if self.by_judge else 'offline'}{failed}"
 
 
@@ -78,6 +83,6 @@ def classified_terms(
         "judge" if answer.by_judge else "offline",
         confidence,
         {first: confidence, **dict(rest)},
-        answer.said.cost if answer.said is not None else None,
+        answer.judged_type.cost if answer.judged_type is not None else None,
     )
     return replace(terms[first], note=note, classified=choice, others=tuple(terms[name] for name, _ in rest))

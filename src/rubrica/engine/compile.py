@@ -1,9 +1,10 @@
-"""Rubric → Plan: parse every formula, compile every pattern, and refuse what cannot work, all problems at once."""
+"""Rubric → Plan: parse every formula, compile every pattern, and report all problems at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubrica.errors import PatternError, Problem, RubricError
 from rubrica.formula import Formula
@@ -36,9 +37,9 @@ from .vocabulary import Scope, Vocabulary, answer_names
 
 
 def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
-    """The plan of a rubric; a RubricError lists everything that keeps it from working.
+    """Compile a rubric into a plan; a RubricError lists all its problems.
 
-    Plans are kept by content hash, so that a rubric that was loaded or compiled before costs nothing.
+    Plans are cached by content hash, so a rubric that was loaded or compiled before is not compiled again.
     """
     plan = PLANS.get(rubric.hash)
     if plan is None:
@@ -50,7 +51,7 @@ def compile_rubric(rubric: Rubric, judge: Judge | None = None) -> Plan:
 
 
 def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple[Plan, list[Problem]]:
-    """The plan and everything wrong with the rubric; the plan is only of use when nothing is."""
+    """The plan and all problems of the rubric; the plan is usable only if there are none."""
     vocabulary = Vocabulary(rubric, dropped=dropped)
     lexicon = PatternTable()
     recipes = RecipeCompiler(vocabulary, lexicon)
@@ -58,7 +59,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
     _name_patterns(rubric, lexicon, vocabulary)
     axes = tuple(_dimension(name, dimension, rubric, recipes) for name, dimension in rubric.dimensions.items())
     before = len(vocabulary.problems)
-    decision = _ruling(rubric, vocabulary)
+    decision = _decision_plan(rubric, vocabulary)
     as_meant = vocabulary.composable and not any(path[:1] == ("dimensions",) and path[-1] == "from" for path in dropped)
     if as_meant and not vocabulary.problems[before:]:
         check_reach(rubric, decision, vocabulary)
@@ -86,7 +87,7 @@ def try_compile(rubric: Rubric, dropped: frozenset[Path] = frozenset()) -> tuple
 
 def _name_patterns(rubric: Rubric, lexicon: PatternTable, vocabulary: Vocabulary) -> None:
     for name, pattern in rubric.patterns.items():
-        if lexicon.full:  # told already
+        if lexicon.full:  # already reported
             return
         try:
             lexicon.named[name] = lexicon.add(pattern)
@@ -140,7 +141,7 @@ def _axis(name: str, axis: Axis, scale: Scale, path: Path, recipes: RecipeCompil
     )
 
 
-def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
+def _decision_plan(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
     gates = sorted(
         (_gate(i, rubric, vocabulary) for i in range(len(rubric.gates))),
         key=lambda rule: not rule.gate.before,
@@ -181,7 +182,7 @@ def _ruling(rubric: Rubric, vocabulary: Vocabulary) -> DecisionPlan:
 
 
 def _weigh_shares(rubric: Rubric) -> bool:
-    """Whether dimensions are weighed as shares of full marks, because they do not all speak the rubric's scale."""
+    """Whether dimensions are weighed as shares of full marks, because they do not all use the rubric's scale."""
     scales = {rubric.scale_of(name) for name in rubric.dimensions}
     return scales != {rubric.scale} or rubric.scale.min < 0
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from rubrica.formula import composed
 from rubrica.model.context import Context
@@ -39,7 +41,7 @@ class VerdictFlip:
     verdict: str
 
     @property
-    def upwards(self) -> bool:
+    def is_increase(self) -> bool:
         return self.now is None or self.value > self.now
 
 
@@ -144,7 +146,7 @@ class _Trial:
         context = evaluation.context or Context()
         plan = case_plan(plan, context)
         self._plan, self._terms = plan, plan.terms(context)
-        self._situation = Namespace(context, plan.sources, self._terms.constants)
+        self._namespace = Namespace(context, plan.sources, self._terms.constants)
         self.counting = {
             name: result
             for name, result in evaluation.dimensions.items()
@@ -153,7 +155,7 @@ class _Trial:
         self._given = {name: _outcome_of(result) for name, result in self.counting.items()}
 
     def __call__(self, changed: Mapping[str, float]) -> Evaluation:
-        state = open_state(self._plan, self._terms, self._situation)
+        state = open_state(self._plan, self._terms, self._namespace)
         for axis in self._plan.axes:
             if axis.name in changed:
                 state.outcomes[axis.name] = Score(changed[axis.name])

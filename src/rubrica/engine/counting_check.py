@@ -39,8 +39,8 @@ def check_points(rubric: Rubric, vocabulary: Vocabulary) -> None:
     for name, spec in own.items():
         if spec.points is not None:
             mixed = any(other.weight is not None for other in dimensions.values())
-            said = "has points, and others have weights" if mixed else "has points, which the score does not count"
-            vocabulary.report(said, (*path, name, "points"), IN_POINTS)
+            problem = "has points, and others have weights" if mixed else "has points, which the score does not count"
+            vocabulary.report(problem, (*path, name, "points"), IN_POINTS)
 
 
 def check_tree(rubric: Rubric, vocabulary: Vocabulary) -> None:
@@ -78,7 +78,7 @@ def _all_points(
         vocabulary.report(f"no points for {', '.join(missing[:10])}", path, "give every one points")
     elif axes and not earned_elsewhere and all(spec.points is not None and spec.points < 0 for spec in axes.values()):
         message = "the points are all negative, so nothing can be earned"
-        vocabulary.report(message, path, "give at least one points above zero")
+        vocabulary.report(message, path, "give some of them points above zero")
 
 
 def check_sum(weights: Mapping[str, float | None], path: Path, vocabulary: Vocabulary) -> None:

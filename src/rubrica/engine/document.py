@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import yaml
 
 from rubrica.errors import Problem, RubricError
@@ -30,8 +30,7 @@ _TEXT = "tag:yaml.org,2002:str"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """Plain data and where each piece of it stands."""
 
     data: Any

@@ -29,17 +29,17 @@ from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
 from .reliability import with_bounds
 from .repeats import repeat_verdicts
-from .state import EvaluationState, weighable
+from .state import EvaluationState, formula_values
 from .waves import next_wave, waiting_leaves
 
 NO_JUDGE = Unscored("no judge is configured and the rubric has no offline scorer for it")
 
 
-def evaluate(plan: Plan, context: Context, case: str | None = None, *, told: bool = True) -> Evaluation:
-    """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `told` false nobody who
-    listens hears of it."""
+def evaluate(plan: Plan, context: Context, case: str | None = None, *, notify: bool = True) -> Evaluation:
+    """Score by code alone: judged dimensions use their offline scorer, and are marked so. With `notify` false,
+    listeners do not get the evaluation."""
     state = score_by_code(plan, context) if plan.judged else begin(plan, context)
-    return record(state, case) if told else record_state(state, case)
+    return record(state, case) if notify else record_state(state, case)
 
 
 def score_by_code(plan: Plan, context: Context) -> EvaluationState:
@@ -49,7 +49,7 @@ def score_by_code(plan: Plan, context: Context) -> EvaluationState:
         for axis in state.waiting:
             if _decided(state):
                 break
-            _settle(state, axis, {})
+            _set_outcome(state, axis, {})
     return state
 
 
@@ -66,10 +66,10 @@ async def aevaluate(plan: Plan, context: Context, case: str | None = None) -> Ev
 
 async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = None) -> Evaluation:
     """Score what only a judge can, after `begin`."""
-    _score_what_code_can(state)
+    _score_parts_by_code(state)
     while (waiting := waiting_leaves(state)) and not _decided(state):
         wave = next_wave(state, waiting) if state.plan.rubric.judging.stop == "decided" else waiting
-        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _open_to_judge(state, leaf)}
+        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _asks_judge(state, leaf)}
         replies = await _ask(state, judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
@@ -81,20 +81,20 @@ async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = Non
                 state.parts.setdefault(axis.name, {})[leaf.name] = found
         for axis in {axis.name: axis for axis, leaf in wave if leaf is not axis}.values():
             if all(leaf.name in state.parts[axis.name] for leaf in axis.leaves):
-                _settle(state, axis, {})
+                _set_outcome(state, axis, {})
     return record(state, case)
 
 
-def _score_what_code_can(state: EvaluationState) -> None:
+def _score_parts_by_code(state: EvaluationState) -> None:
     """Give the parts that no judge is asked about their outcomes: they cost nothing, and may decide."""
     for axis in state.waiting:
         if axis.parts:
             own = state.parts.setdefault(axis.name, {})
             for leaf in axis.leaves:
-                if not (leaf.judged and _open_to_judge(state, leaf)):
+                if not (leaf.judged and _asks_judge(state, leaf)):
                     own[leaf.name] = _outcome(state, leaf, {}, score_by_code=True)
             if all(leaf.name in own for leaf in axis.leaves):
-                _settle(state, axis, {})
+                _set_outcome(state, axis, {})
 
 
 def _type_is_open(state: EvaluationState) -> bool:
@@ -111,12 +111,12 @@ async def _ask_type(state: EvaluationState, judge: QuestionJudge) -> QuestionCla
         async with asyncio.timeout(seconds):
             return await judge.question_type(state.context)
     except Exception as error:  # noqa: BLE001 - the boundary of a scorer, as below
-        said = f"the judge gave no type: {type(error).__name__}: {error}"
-        return QuestionClass("", 0.0, "fallback", said)
+        reason = f"the judge gave no type: {type(error).__name__}: {error}"
+        return QuestionClass("", 0.0, "fallback", reason)
 
 
 async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -> Mapping[str, Score | Unscored]:
-    """Ask a judge, for no longer than the rubric's deadline leaves. Whatever it raises is its failure, not ours."""
+    """Ask a judge, for no longer than the rubric's deadline leaves. Any exception counts as the judge's failure."""
     seconds = state.plan.rubric.judging.deadline
     left = None if seconds is None else max(seconds - (time.perf_counter() - state.started), 0.0)
     try:
@@ -128,20 +128,20 @@ async def _ask(state: EvaluationState, judge: Judge, axes: Mapping[str, Axis]) -
         return dict.fromkeys(axes, Unscored(f"the judge failed: {type(error).__name__}: {error}", "llm"))
 
 
-def settle(
+def evaluate_scores(
     plan: Plan,
     context: Context,
     given: Mapping[str, Score | Unscored],
     case: str | None = None,
     stored: Evaluation | None = None,
     *,
-    heard: bool = True,
+    notify: bool = True,
 ) -> Evaluation:
-    """The pure way from given scores to an Evaluation: nothing is scored, everything is weighed.
+    """Compute an Evaluation from given scores: nothing is scored.
 
-    Keys are names of dimensions or of parts; a dimension without a score is Unscored. Of a `stored` evaluation the
-    judge's remarks are kept, and what it said of the type of question. With `heard` false it is a step on the way to
-    another evaluation, of which nobody who listens hears.
+    Keys are names of dimensions or of parts; a dimension without a score is Unscored. From a `stored` evaluation,
+    the judge's remarks and its type of question are kept. With `notify` false it is a step on the way to
+    another evaluation, and listeners do not get it.
     """
     chosen = stored.classified if stored is not None else None
     state = _open(plan, context, TypeAnswer(stored=chosen) if chosen is not None and chosen.by == "judge" else UNASKED)
@@ -154,20 +154,20 @@ def settle(
                 own = {part.name: _accept(state, given[part.name], part) for part in axis.every() if part.name in given}
                 state.parts[axis.name] = {name: found for name, found in own.items() if name != axis.name}
         elif axis.name not in state.outcomes:
-            _settle(state, axis, given, score_by_code=False)
-    return record(state, case) if heard else record_state(state, case)
+            _set_outcome(state, axis, given, score_by_code=False)
+    return record(state, case) if notify else record_state(state, case)
 
 
 def _stays_open(state: EvaluationState, axis: AxisPlan, given: Score | Unscored) -> bool:
-    """Whether it is open if an axis applies, and it was not scored for that."""
+    """Whether an axis is unscored because it is not known whether it applies."""
     before = state.outcomes.get(axis.name)
     return isinstance(given, Unscored) and isinstance(before, Unscored) and before.may_not_apply
 
 
 def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> EvaluationState:
-    """A state with all scored that needs no judge, or with nothing left to score where a gate decides before."""
+    """A state in which everything that needs no judge is scored, or nothing if a gate decides before scoring."""
     state = _open(plan, context, answer)
-    check_answered(context)
+    check_answered(plan, context)
     if plan.decision.vetoes and apply_vetoes(state):
         return state
     outcomes, namespace = state.outcomes, state.namespace
@@ -177,7 +177,7 @@ def begin(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
         if axis.scorer is not None:
             outcomes[axis.name] = axis.scorer(namespace)
         else:
-            _settle(state, axis, {})
+            _set_outcome(state, axis, {})
     return state
 
 
@@ -189,7 +189,7 @@ def _open(plan: Plan, context: Context, answer: TypeAnswer = UNASKED) -> Evaluat
 
 
 def open_state(plan: Plan, terms: ProfilePlan, namespace: Namespace) -> EvaluationState:
-    """A state at its beginning: of the axes, only those have an outcome that have nothing to judge."""
+    """The initial state: only axes that do not apply have an outcome."""
     state = EvaluationState(plan, namespace.context, terms, namespace)
     if plan.criteria is not None and not plan.axes[plan.criteria].parts:
         state.outcomes[plan.axes[plan.criteria].name] = Unscored(no_criteria(namespace.context))
@@ -217,9 +217,9 @@ def apply_vetoes(state: EvaluationState) -> bool:
             early = rule.early is None or state.namespace.holds(rule.early)
             fires = early and state.namespace.holds(rule.when)
         except FormulaFault:
-            continue  # told as an error when the gates are weighed, as one that is open is told then
+            continue  # reported when the gates are evaluated, like a gate that stays open
         if fires:
-            _leave(state, f"the gate {rule.gate.name} decided before scoring")
+            _skip_remaining(state, f"the gate {rule.gate.name} decided before scoring")
             return True
     return False
 
@@ -228,21 +228,21 @@ def _decided(state: EvaluationState) -> bool:
     """Whether the rubric lets the engine stop, and no missing score can change the verdict."""
     if state.plan.rubric.judging.stop != "decided" or not state.waiting:
         return False
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     verdict = weigh(state.plan.decision, state.terms, names, unknown).decided
     if verdict is None:
         return False
-    if INCONCLUSIVE in verdicts_by_profile(state).values():  # as another type of question it may yet be another one
+    if INCONCLUSIVE in verdicts_by_profile(state).values():  # another type of question could still change it
         return False
     alone = set(repeat_verdicts(state).values())
-    if INCONCLUSIVE in alone:  # what is missing may yet bring one repeat to another verdict than the rest
+    if INCONCLUSIVE in alone:  # a missing score could still give one repeat another verdict
         return False
     verdict = INCONCLUSIVE if len(alone) > 1 else verdict
-    _leave(state, f"the verdict is {verdict} whatever this is")
+    _skip_remaining(state, f"the verdict is {verdict} whatever this is")
     return True
 
 
-def _leave(state: EvaluationState, reason: str) -> None:
+def _skip_remaining(state: EvaluationState, reason: str) -> None:
     state.stopped = True
     for axis in state.waiting:
         state.outcomes[axis.name] = NotNeeded(reason, *spent(state.parts.get(axis.name, {}).values()))
@@ -252,15 +252,15 @@ def _leave(state: EvaluationState, reason: str) -> None:
             }
 
 
-def _open_to_judge(state: EvaluationState, axis: AxisPlan) -> bool:
-    """Whether a judge is asked: always, or where the offline score is uncertain or cannot tell."""
+def _asks_judge(state: EvaluationState, axis: AxisPlan) -> bool:
+    """Whether a judge is asked: always, unless the rubric asks only where the offline score is uncertain."""
     try:
         return axis.asked_where is None or axis.asked_where.holds(state.namespace)
     except FormulaFault:
         return True
 
 
-def _settle(
+def _set_outcome(
     state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
 ) -> None:
     """Give an axis its outcome: from a reply, from its own scorer, or from its parts."""
@@ -278,10 +278,10 @@ def _from_parts(
     replies: Mapping[str, Score | Unscored],
     score_by_code: bool,
 ) -> Score | Unscored:
-    """The outcome of a node; on the way there its parts get theirs, those that have none yet."""
+    """The outcome of a node, after giving outcomes to those of its parts that have none yet."""
     for part in node.parts:
-        whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
-        if part.parts and not whole:
+        answered_whole = part.name in replies and not any(leaf.name in replies for leaf in part.leaves)
+        if part.parts and not answered_whole:
             own[part.name] = _from_parts(state, part, own, replies, score_by_code)
         elif part.name not in own:
             own[part.name] = _outcome(state, part, replies, score_by_code)
@@ -295,13 +295,13 @@ def _outcome(
         return _accept(state, replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and state.plan.judge is not None and _open_to_judge(state, axis):
+    if axis.judged and state.plan.judge is not None and _asks_judge(state, axis):
         return Unscored("the judge gave no answer for it", "llm")
     return NO_JUDGE if axis.scorer is None else with_bounds(state, axis, axis.scorer(state.namespace))
 
 
 def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -> Score | Unscored:
-    """A score that was given: refused where it is off the scale, with the bounds of this rubric where it is offline."""
+    """A given score: rejected if it is off the scale, and with this rubric's bounds if it is offline."""
     if axis.spec.answer_set is not None and isinstance(outcome, Score):
         outcome = _relabelled(outcome, axis)
     if isinstance(outcome, Score) and not (math.isfinite(outcome.value) and axis.scale.holds(outcome.value)):
@@ -315,7 +315,7 @@ def _accept(state: EvaluationState, outcome: Score | Unscored, axis: AxisPlan) -
 
 
 def _relabelled(score: Score, axis: AxisPlan) -> Score:
-    """An answer at the value that this rubric gives it, and a value with its label: people may have given it."""
+    """An answer with the value that this rubric gives it, or a value with its label."""
     answers = axis.spec.answer_set
     if answers is None:
         return score

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from rubrica.errors import Problem, RubricError
 from rubrica.jsontext import deeper_than
@@ -54,7 +55,7 @@ def _compiled(document: Document) -> Plan:
     rubric: Rubric | None
     if isinstance(reading.rubric, ShortForm):
         rubric, found = expand(reading.rubric)
-        problems += [replace(p, path=reading.original(p.path)) for p in found]
+        problems += [replace(p, path=reading.author_path(p.path)) for p in found]
         place = _short_form_path
     else:
         rubric, place = reading.rubric, _same_path
@@ -64,7 +65,7 @@ def _compiled(document: Document) -> Plan:
         if known is not None:
             return replace(known, rubric=rubric)  # equal hashes may be listed under other categories
         plan, found = try_compile(rubric, reading.dropped)
-        problems += [replace(p, path=reading.original(place(p.path))) for p in found]
+        problems += [replace(p, path=reading.author_path(place(p.path))) for p in found]
     if problems or plan is None:
         once = {document.place(problem): None for problem in problems}
         raise RubricError(sorted(once, key=lambda p: (p.line or 0, p.where)))

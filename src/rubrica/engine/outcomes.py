@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from rubrica.model.evaluation import Cost, Score, Unscored
 
 
-@dataclass(frozen=True, slots=True)
-class NotApplicable:
+class NotApplicable(msgspec.Struct, frozen=True):
     """The dimension has nothing to judge here; its weight is shared out."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotNeeded:
+class NotNeeded(msgspec.Struct, frozen=True):
     """Not scored, because it could not change the verdict. Some of its parts may have been: what that cost."""
 
     reason: str

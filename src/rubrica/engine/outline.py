@@ -14,7 +14,7 @@ from rubrica.scoring.weigh import weigh
 
 from .evaluate import score_by_code
 from .plan import Plan
-from .state import EvaluationState, doubts_of, weighable
+from .state import EvaluationState, doubts_of, formula_values
 
 
 class Outline(NamedTuple):
@@ -37,7 +37,7 @@ def outline(plan: Plan, context: Context) -> Outline:
     """The outline of what `evaluate` gives for the same context."""
     state = score_by_code(plan, context)
     decision = state.plan.decision
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     weighing = at = weigh(decision, state.terms, names, unknown)
     doubts = doubts_of(state) if unknown else CERTAIN
     if doubts.estimated:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import ContextError
 from rubrica.formula import Formula
@@ -22,8 +24,7 @@ from rubrica.scoring.decision_plan import DecisionPlan, ProfilePlan
 from .classified_profile import UNASKED, TypeAnswer, classified_terms
 
 
-@dataclass(frozen=True, slots=True)
-class AxisPlan:
+class AxisPlan(msgspec.Struct, frozen=True):
     """One dimension, or one part of one, ready to be scored."""
 
     name: str
@@ -53,8 +54,7 @@ class AxisPlan:
         return (axis for axis in self.every() if not axis.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A compiled rubric. Make one with `rubrica.compile`, use it with `rubrica.evaluate`."""
 
     rubric: Rubric
@@ -96,5 +96,5 @@ class Plan:
                 f"{self.rubric.name} needs {profiles.by} in the context, one of {', '.join(profiles.named)}"
                 + (f"; {wanted!r} is none of them" if wanted is not None else "")
             )
-        said = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
-        return replace(terms[profiles.default], note=f"{said}: profile {profiles.default} was used")
+        reason = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
+        return replace(terms[profiles.default], note=f"{reason}: profile {profiles.default} was used")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.scoring.weigh import Weighing, weigh
 
-from .state import EvaluationState, weighable
+from .state import EvaluationState, formula_values
 
 
 def verdicts_by_profile(state: EvaluationState) -> dict[str, str]:
@@ -20,17 +20,17 @@ def across_profiles(state: EvaluationState, verdict: str, reason: str) -> tuple[
     verdicts = {name: each.decided or INCONCLUSIVE for name, each in found.items()}
     if verdict == INCONCLUSIVE or set(verdicts.values()) <= {verdict}:
         return verdict, reason, bounds
-    said = ", ".join(f"{each} as {name}" for name, each in verdicts.items())
+    verdicts_text = ", ".join(f"{each} as {name}" for name, each in verdicts.items())
     profiles = state.plan.profiles
     by = profiles.by if profiles is not None else "profile"
-    return INCONCLUSIVE, f"the verdict hangs on the {by}, which is not certain: {said}", bounds
+    return INCONCLUSIVE, f"the verdict hangs on the {by}, which is not certain: {verdicts_text}", bounds
 
 
 def _weighings(state: EvaluationState) -> dict[str, Weighing]:
     terms, decision = state.terms, state.plan.decision
     if not terms.others:
         return {}
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     found = {}
     for each in (terms, *terms.others):
         names.update(each.constants)

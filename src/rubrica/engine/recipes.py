@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.formula import Formula
 from rubrica.model.dimensions import Offline, Recipe
@@ -18,8 +19,7 @@ from .document import Path
 from .vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeCompiler:
+class RecipeCompiler(msgspec.Struct, frozen=True):
     """Compiles recipes with one vocabulary and one lexicon, so that their patterns are matched together."""
 
     vocabulary: Vocabulary
@@ -72,8 +72,7 @@ class RecipeCompiler:
         return 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSource:
+class RuleSource(msgspec.Struct, frozen=True):
     """One rule of a document, as it is compiled: what is found within it is told with its place."""
 
     vocabulary: Vocabulary

@@ -28,7 +28,7 @@ from .plan import AxisPlan
 from .profile_verdicts import across_profiles
 from .reliability import judges_notes, verdict_note
 from .repeats import split_verdicts
-from .state import EvaluationState, doubts_of, weighable
+from .state import EvaluationState, doubts_of, formula_values
 
 MOST_CONCLUSIONS_KEPT = 10_000
 
@@ -59,7 +59,7 @@ def _conclusion(state: EvaluationState) -> Conclusion:
 
 
 def _conclude(state: EvaluationState) -> Conclusion:
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     evidence = state.namespace.evidence
     doubts = doubts_of(state) if unknown else CERTAIN
     return conclude(state.plan.decision, state.terms, names, unknown, evidence, doubts)
@@ -162,8 +162,8 @@ def _band(state: EvaluationState, axis: AxisPlan, score: Score) -> str:
 
 
 def _split_reason(split: Mapping[int, str]) -> str:
-    said = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
-    return f"the judges do not agree with themselves: {said}"
+    repeats_text = ", ".join(f"repeat {repeat + 1} {verdict}" for repeat, verdict in sorted(split.items()))
+    return f"the judges do not agree with themselves: {repeats_text}"
 
 
 def _parts(state: EvaluationState, axis: AxisPlan, scored: Mapping[str, Outcome]) -> dict[str, DimensionResult]:

@@ -11,7 +11,7 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, Score, Unscore
 from rubrica.scorers.namespace import is_number
 
 from .case_plan import case_plan
-from .evaluate import settle
+from .evaluate import evaluate_scores
 from .plan import AxisPlan, Plan
 
 
@@ -24,7 +24,7 @@ def decide(plan: Plan, scores: Mapping[str, object], context: Context) -> Evalua
     plan = case_plan(plan, context)
     for name, value in _flat(plan, scores).items():
         given[name] = _given_outcome(plan, name, value)
-    return settle(plan, context, given)
+    return evaluate_scores(plan, context, given)
 
 
 def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
@@ -43,7 +43,7 @@ def rejudge(plan: Plan, stored: Evaluation) -> Evaluation:
         given |= _stored_parts(axis, result)
         if not axis.parts or any(part.name not in result.parts for part in axis.parts):
             given[axis.name] = _stored_outcome(result)
-    return settle(plan, stored.context or Context(), given, stored.case, stored)
+    return evaluate_scores(plan, stored.context or Context(), given, stored.case, stored)
 
 
 def _stored_parts(axis: AxisPlan, result: DimensionResult) -> dict[str, Score | Unscored]:
@@ -92,7 +92,7 @@ def _stored_outcome(result: DimensionResult) -> Score | Unscored:
 
 def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     """Scores by axis name, parts given as a mapping taken out of it."""
-    flat = dict(_taken_apart(scores))
+    flat = dict(_flatten_scores(scores))
     names = [own.name for axis in plan.axes for own in axis.every()]
     known = dict.fromkeys([axis.name for axis in plan.axes] + names)
     for name in flat:
@@ -102,10 +102,10 @@ def _flat(plan: Plan, scores: Mapping[str, object]) -> dict[str, object]:
     return flat
 
 
-def _taken_apart(scores: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _flatten_scores(scores: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, value in scores.items():
         if isinstance(value, Mapping):
-            yield from _taken_apart(value)
+            yield from _flatten_scores(value)
         else:
             yield str(name), value
 

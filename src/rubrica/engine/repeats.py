@@ -12,7 +12,7 @@ from rubrica.scoring.weigh import weigh
 
 from .parts import earned_share, weigh_tree
 from .plan import AxisPlan
-from .state import EvaluationState, open_reach, weighable
+from .state import EvaluationState, formula_values, open_reach
 
 
 def split_verdicts(state: EvaluationState) -> dict[int, str]:
@@ -42,11 +42,11 @@ def _votes(state: EvaluationState) -> dict[str, tuple[Vote, ...]]:
 
 def _verdict(state: EvaluationState, values: Mapping[str, float]) -> str:
     """The verdict with some axes at other values than the pooled ones."""
-    names, unknown = weighable(state)
+    names, unknown = formula_values(state)
     changed: dict[str, Any] = {name: value for name, value in values.items() if name not in state.case_criteria}
     for axis in state.plan.axes:
         if axis.parts and any(part.name in values for part in axis.leaves):
-            retold, still_open = _retold(state, axis, values)
+            retold, still_open = _revised_outcome(state, axis, values)
             changed |= retold
             unknown |= {name: reach for name, reach in still_open.items() if name in unknown}
     for axis in state.plan.axes:
@@ -63,7 +63,7 @@ def _verdict(state: EvaluationState, values: Mapping[str, float]) -> str:
         names.update(before)
 
 
-def _retold(
+def _revised_outcome(
     state: EvaluationState, axis: AxisPlan, values: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Interval]]:
     """What an axis comes to with some of its parts at other values: what is known, and what is open still."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sized
 from functools import cache
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rubrica.errors import Problem
-from rubrica.hints import did_you_mean
+from rubrica.hints import did_you_mean, nearest
 from rubrica.model import decisions, dimensions, judge_options
 from rubrica.model import rubric as rubric_models
 from rubrica.model import rules as rule_models
@@ -30,21 +31,23 @@ _FIXES = {
     ("label",): "letters, digits, spaces, - and _, at most 40",
 }
 NEGATIVE_WEIGHT = "to take points away, give every one `points` in place of a weight, with `score: {points: true}`"
+AXIS_KEYS = ("answers", "examples", "points", "parts", "tags", "weight")
+"""Keys of a dimension or a part that are near to keys of other things."""
+MANY_DIMENSIONS = "group them as `parts` of fewer, which may be 5,000 in all"
 EMPTY = "is empty"
 """What is said of a list or a mapping that needs an entry."""
 _SPARED = ("extra_forbidden", "missing", "too_short")  # errors that leave nothing unread
 _MOST_HINTS = 100  # likenesses looked for in one document: a bound on time, past what anybody reads
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReading:
+class SchemaReading(msgspec.Struct, frozen=True):
     """A rubric, or as much of it as can be read for further checks, and everything wrong with its shape."""
 
     rubric: Rubric | ShortForm | None
     problems: list[Problem]
     dropped: frozenset[Path]  # pieces that could not be read, by their place in the author's document
 
-    def original(self, path: Path) -> Path:
+    def author_path(self, path: Path) -> Path:
         """Where a piece of what could be read stands in the author's document."""
         place: Path = ()
         for step in path:
@@ -73,12 +76,12 @@ def read_rubric(data: Any) -> SchemaReading:
             return replace(reading, rubric=model.model_validate(rest))
         except ValidationError as error:
             found = [fault for fault in error.errors() if not _seems_short(fault)]
-        lost = [reading.original(fault_path(e, rest)) for e in found if e["type"] not in _SPARED]
+        lost = [reading.author_path(fault_path(e, rest)) for e in found if e["type"] not in _SPARED]
         above |= {path[:depth] for path in lost for depth in range(len(path))}
-        news = [replace(p, path=reading.original(p.path)) for p in _problems(found, rest)]
+        news = [replace(p, path=reading.author_path(p.path)) for p in _problems(found, rest)]
         rest = copy.deepcopy(rest)
         gone = _drop(rest, found)
-        dropped = reading.dropped | {reading.original(path) for path in gone}
+        dropped = reading.dropped | {reading.author_path(path) for path in gone}
         new = [p for p in news if p.path not in reading.dropped | above and p not in reading.problems]
         reading = SchemaReading(None, reading.problems + new, dropped)
         if not gone:
@@ -110,6 +113,8 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
         case "extra_forbidden":
             known = _known_keys()
             if last in known:
+                if path[0] == "dimensions" and hint and (meant := nearest(last, AXIS_KEYS, 0.85)):
+                    return Problem("is not a key of a dimension", path, fix=f"did you mean {meant!r}?")
                 return Problem("does not belong here", path, fix="remove it, or move it to where it belongs")
             return Problem("is not a known key", path, fix=did_you_mean(last, known if hint else (), "remove it"))
         case "union_tag_invalid":
@@ -126,7 +131,9 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
             given, most = error["input"], error["ctx"]["max_length"]
             return Problem(f"{_short(repr(given))} has {len(given):,} characters", path, fix=f"at most {most:,}")
         case "too_long":
-            return Problem(f"has {_items(error, 'actual_length')}", path, fix=f"at most {error['ctx']['max_length']:,}")
+            most = f"at most {error['ctx']['max_length']:,}"
+            fix = f"{most}; {MANY_DIMENSIONS}" if path == ("dimensions",) else most
+            return Problem(f"has {_items(error, 'actual_length')}", path, fix=fix)
         case "too_short":
             return Problem(EMPTY, path, fix=f"at least {_items(error, 'min_length')}")
         case _:
@@ -141,6 +148,8 @@ def _problem(error: ErrorDetails, path: Path, *, hint: bool) -> Problem:
 
 def _items(error: ErrorDetails, key: str) -> str:
     count = error["ctx"][key]
+    if count is None and isinstance(error["input"], Sized):
+        count = len(error["input"])
     return f"{count:,} entry" if count == 1 else f"{count:,} entries" if count else "more entries"
 
 

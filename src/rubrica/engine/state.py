@@ -41,9 +41,9 @@ class EvaluationState(msgspec.Struct, eq=False, gc=False):
     def waiting(self) -> list[AxisPlan]:
         """The axes without an outcome, those that can move the score most first."""
         left = [axis for axis in self.plan.axes if axis.name not in self.outcomes]
-        return sorted(left, key=self.pull, reverse=True)
+        return sorted(left, key=self.influence, reverse=True)
 
-    def pull(self, axis: AxisPlan) -> float:
+    def influence(self, axis: AxisPlan) -> float:
         """How far an axis can move the score, beside the others."""
         if axis.criteria and self.plan.decision.points:
             return sum(abs(part.points or 0.0) for part in axis.parts)
@@ -80,7 +80,7 @@ def doubts_of(state: EvaluationState) -> Doubts:
     return Doubts(names, frozenset(name for name, offline in bounded.items() if offline), unread(state))
 
 
-def weighable(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
+def formula_values(state: EvaluationState) -> tuple[dict[str, object], dict[str, Interval]]:
     """The names that formulas read, with the rubric's policy applied to what has no score, and what stays unknown.
 
     A score that is only known within bounds is among both: as the value it is estimated at, and as its bounds.

@@ -43,7 +43,7 @@ class Vocabulary:
     characters: int = 0  # of all formulas read
     composable: bool = True  # whether the score could be put together from the dimensions
 
-    def lost(self, name: str) -> bool:
+    def is_unreadable(self, name: str) -> bool:
         """Whether a name is missing only because its definition could not be read: that was told already."""
         return any(name in path for path in self.dropped)
 
@@ -104,7 +104,7 @@ class Vocabulary:
         return frozenset(every) | {share_name(name) for name in dimensions} | answers | counted
 
     def _check(self, name: str, text: str, path: Path, scope: Scope) -> None:
-        if self.lost(name) or self._known(name, scope):
+        if self.is_unreadable(name) or self._known(name, scope):
             return
         where = f"in the formula {_short(text)!r}"
         if name in self.scored:

@@ -11,7 +11,7 @@ from rubrica.scoring.weigh import weigh
 
 from .outcomes import Outcome
 from .plan import AxisPlan
-from .state import EvaluationState, open_reach, weighable
+from .state import EvaluationState, formula_values, open_reach
 
 Leaf = tuple[AxisPlan, AxisPlan]
 """A dimension, and what is scored of it: itself, or one of its parts that has no parts."""
@@ -34,8 +34,8 @@ def next_wave(state: EvaluationState, waiting: Sequence[Leaf]) -> Sequence[Leaf]
     some settles it for more of them, so that the number is found by halving. Those that can move the score most come
     first.
     """
-    names, unknown = weighable(state)
-    pulls = {id(leaf): pull for axis in state.waiting for leaf, pull in _pulls(axis, state.pull(axis))}
+    names, unknown = formula_values(state)
+    pulls = {id(leaf): pull for axis in state.waiting for leaf, pull in _pulls(axis, state.influence(axis))}
     waiting = sorted(waiting, key=lambda each: pulls[id(each[1])], reverse=True)
 
     def settles(count: int, *, best: bool) -> bool:

@@ -29,8 +29,8 @@ from rubrica.formula.nodes import (
     Not,
     Number,
     Unary,
+    left_chain,
     literal,
-    spine,
 )
 
 Intervals = Mapping[str, Interval | None]
@@ -76,7 +76,7 @@ def bounds(node: Node, names: Intervals) -> Interval:
             inner = bounds(operand, names)
             return interval.negated(inner) if op == "-" else inner
         case Binary():
-            first, links = spine(node)
+            first, links = left_chain(node)
             left = bounds(first, names)
             for link in links:
                 left = _BINARY[link.op](left, bounds(link.right, names))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Function:
+
+class Function(msgspec.Struct, frozen=True):
     """What an author may know about a function; how it computes is the business of each reading."""
 
     name: str

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.formula import arithmetic
 
@@ -24,8 +26,7 @@ _WHOLE = 2.0**50  # whole numbers up to here are floats, with room to spare
 _STEPS = 4  # units in the last place by which inexact bounds are moved outward
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """All the values a name or a formula may still have.
 
     >>> Interval.of(0, 10).is_true, Interval.point(1).is_true, Interval.point(0).is_false

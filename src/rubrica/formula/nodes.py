@@ -33,7 +33,7 @@ class Unary(msgspec.Struct, frozen=True):
 
 
 class Binary(msgspec.Struct, frozen=True):
-    """Arithmetic between two operands. Long chains lean to the left: read them with `spine`."""
+    """Arithmetic between two operands. Long chains lean to the left: read them with `left_chain`."""
 
     op: BinaryOp
     left: Node
@@ -78,11 +78,11 @@ class Call(msgspec.Struct, frozen=True):
 Node: TypeAlias = Number | Name | Unary | Binary | Compare | Logic | Not | Choose | Call
 
 
-def spine(node: Binary) -> tuple[Node, list[Binary]]:
+def left_chain(node: Binary) -> tuple[Node, list[Binary]]:
     """The leftmost operand of ``a + b + c + …`` and its links, innermost first, for readers to loop over.
 
     >>> chain = Binary("-", Binary("+", Name("a"), Name("b")), Name("c"))
-    >>> first, links = spine(chain)
+    >>> first, links = left_chain(chain)
     >>> first.name, [link.op for link in links]
     ('a', ['+', '-'])
     """
@@ -200,7 +200,7 @@ def _render(node: Node) -> tuple[str, int]:
 
 
 def _render_chain(node: Binary) -> tuple[str, int]:
-    first, links = spine(node)
+    first, links = left_chain(node)
     text, binds = _render(first)
     for link in links:
         power = link.op == "**"  # binds to the right, and more tightly than a sign on its left

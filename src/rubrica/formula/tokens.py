@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from rubrica.errors import FormulaError
 
@@ -16,8 +17,7 @@ MAX_NAME = 100  # characters
 Kind = Literal["number", "name", "operator"]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A piece of the text: a number, a name or keyword, or an operator, comma or bracket."""
 
     kind: Kind

@@ -35,8 +35,8 @@ from rubrica.formula.nodes import (
     Not,
     Number,
     Unary,
+    left_chain,
     literal,
-    spine,
     text_of,
     walk,
 )
@@ -105,7 +105,7 @@ def compiled(root: Node) -> Callable[[Names], float]:
     15.0
     """
     writer = _Writer(root)
-    attempt: ast.stmt = ast.Return(writer.solid(root), **_HERE)
+    attempt: ast.stmt = ast.Return(writer.finite_value(root), **_HERE)
     raising = ast.Raise(_call("fault", _load("error"), _load("v")), _load("error"), **_HERE)
     caught = ast.ExceptHandler(_load("errors"), "error", [raising], **_HERE)
     function = ast.FunctionDef(
@@ -183,7 +183,7 @@ class _Writer:
     """Writes the Python of each node.
 
     `value` gives an expression whose result is a float and, with it, whether that may be non-finite;
-    `solid` gives one that is finite for sure; `truth` gives one that is only good as a condition.
+    `finite_value` gives one that is finite for sure; `truth` gives one that is only good as a condition.
     """
 
     def __init__(self, root: Node) -> None:
@@ -229,7 +229,7 @@ class _Writer:
         too_large = self.placed(_call("overflow"), node)
         return _choose(self.is_finite(keeping, name), _load(name), too_large)
 
-    def solid(self, node: Node) -> ast.expr:
+    def finite_value(self, node: Node) -> ast.expr:
         if isinstance(node, Name):
             return self.read(node, finite=True)
         expression, loose = self.value(node)
@@ -239,15 +239,15 @@ class _Writer:
         match node:
             case Compare(first=first, rest=rest):
                 operators: list[ast.cmpop] = [_COMPARE[op]() for op, _ in rest]
-                operands = [self.solid(operand) for _, operand in rest]
-                return ast.Compare(self.solid(first), operators, operands, **_HERE)
+                operands = [self.finite_value(operand) for _, operand in rest]
+                return ast.Compare(self.finite_value(first), operators, operands, **_HERE)
             case Logic(op=op, operands=operands):
                 joined = ast.And() if op == "and" else ast.Or()
                 return ast.BoolOp(joined, [self.truth(operand) for operand in operands], **_HERE)
             case Not(operand=operand):
                 return ast.UnaryOp(ast.Not(), self.truth(operand), **_HERE)
             case _:
-                return self.solid(node)
+                return self.finite_value(node)
 
     def value(self, node: Node) -> tuple[ast.expr, bool]:
         match node:
@@ -272,7 +272,7 @@ class _Writer:
                 assert_never(node)
 
     def chain(self, node: Binary) -> tuple[ast.expr, bool]:
-        first, links = spine(node)
+        first, links = left_chain(node)
         left, loose = self.value(first)
         before = first
         for link in links:
@@ -281,7 +281,7 @@ class _Writer:
                     left = _binary(left, _BINARY[link.op](), self.value(link.right)[0])
                     loose = True
                 case "/" | "//" | "%":
-                    left = self.placed(_binary(left, _BINARY[link.op](), self.solid(link.right)), link)
+                    left = self.placed(_binary(left, _BINARY[link.op](), self.finite_value(link.right)), link)
                     loose = True
                 case "**":
                     left = self.power(self.checked(left, before) if loose else left, link)
@@ -295,13 +295,13 @@ class _Writer:
         exponent = literal(link.right)
         if exponent is not None and exponent.is_integer() and exponent > 0:  # can only overflow, and says so itself
             return self.placed(_binary(base, ast.Pow(), _constant(exponent)), link)
-        return _call("power", base, self.solid(link.right))
+        return _call("power", base, self.finite_value(link.right))
 
     def call(self, node: Call) -> tuple[ast.expr, bool]:
         if node.function == "given" and isinstance(name := node.arguments[0], Name):
             return _call("f_given", _load("v"), _constant(name.name)), False
         if not FUNCTIONS[node.function].drops_absent:
-            return _call(f"f_{node.function}", *(self.solid(argument) for argument in node.arguments)), False
+            return _call(f"f_{node.function}", *(self.finite_value(argument) for argument in node.arguments)), False
         weights: list[float] = []
         arguments = node.arguments
         if node.function == "weighted":
@@ -319,7 +319,7 @@ class _Writer:
             if isinstance(argument, Name):
                 given.append(self.read(argument, finite=True, otherwise="argument"))
             else:
-                given.append(self.solid(argument))
+                given.append(self.finite_value(argument))
         return _call(f"f_{function}", *given)
 
     def inline(self, function: str, weights: list[float], arguments: tuple[Node, ...]) -> tuple[ast.expr, bool] | None:
@@ -330,7 +330,7 @@ class _Writer:
         ordering = function in ("min", "max")
         names = sum(isinstance(argument, Name) for argument in arguments)
         if ordering and len(arguments) == 2 and names == 0:
-            return self.pick(function, self.solid(arguments[0]), self.solid(arguments[1])), False
+            return self.pick(function, self.finite_value(arguments[0]), self.finite_value(arguments[1])), False
         adding = function in ("sum", "mean", "weighted")
         if names == 0 or not (adding or (ordering and len(arguments) == 2)):
             return None

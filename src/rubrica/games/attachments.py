@@ -113,7 +113,7 @@ def attach(
 ) -> GameAttachments:
     """Attach rubrics beside those that are there."""
     hosted_game(conn, caller, game_id, "attaching rubrics to")
-    store.hold_game(conn, game_id)
+    store.lock_game_row(conn, game_id)
     store.attach(conn, game_id, new, now)
     return _settle(conn, game_id, weights, now)
 
@@ -123,7 +123,7 @@ def replace(
 ) -> GameAttachments:
     """Attach exactly these. What was attached just so before stays, with its scores, and takes the new weight."""
     hosted_game(conn, caller, game_id, "attaching rubrics to")
-    store.hold_game(conn, game_id)
+    store.lock_game_row(conn, game_id)
     present = store.attachments(conn, [game_id])
     added = []
     for item in new:
@@ -143,7 +143,7 @@ def detach(
 ) -> GameAttachments:
     """Take one off. Its scores stay, and count no more."""
     hosted_game(conn, caller, game_id, "attaching rubrics to")
-    store.hold_game(conn, game_id)
+    store.lock_game_row(conn, game_id)
     if store.attachment_by_id(conn, game_id, attachment_id) is None:
         raise MissingError(f"nothing called {attachment_id} is attached to this game")
     store.detach(conn, [attachment_id], now)

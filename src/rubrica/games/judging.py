@@ -35,7 +35,7 @@ from rubrica.workspace.work_pool import RunInThread
 
 from .composite import Composite, CompositePart, compose
 from .fair_play import expected_reports, refuse_reports, rules_of
-from .open_scores import NO_ANSWER, first_clause, judge_failed, next_try, told_to_others
+from .open_scores import NO_ANSWER, dimension_failed, first_clause, judge_failed, next_try, without_provider_errors
 from .overrides import overridden, overridden_hash
 from .turns import AttachmentScore, AttachmentScores, PendingRound, PlayerTurn
 
@@ -203,10 +203,11 @@ async def _judge_sheet(
     for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
         given_outcome = score_records.outcome(evaluation, short=short)
         outcome = with_worst(given_outcome, evaluation, plans[attachment.id], context)
-        execution = RoundExecution(evaluation, outcome, snapshot)
+        told = evaluation if outcome is given_outcome else msgspec.structs.replace(evaluation, reason=outcome.reason)
+        execution = RoundExecution(told, outcome, snapshot)
         row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
-        shown = execution.outcome if turn.trusted else _as_others_see(execution.outcome)
+        shown = execution.outcome if turn.trusted else _as_others_see(execution)
         given.append(_score_reply(row.id, attachment, shown))
         marks[attachment.id] = _mark(execution.outcome)
     player = turn.entrant.player
@@ -218,7 +219,7 @@ async def _judge_sheet(
             PlayedRound(new_id(session.now), turn.game.id, player.id, sheet.number, content, session.now)
         )
     whole = composite_of(turn.attachments, marks)
-    shown_whole = whole if turn.trusted else told_to_others(whole)
+    shown_whole = whole if turn.trusted else without_provider_errors(whole)
     judged.told.append(RoundReply(player.id, player.name, sheet.number, given, shown_whole))
 
 
@@ -241,7 +242,9 @@ def _plans(turn: PlayerTurn, plan_of: PlanOf) -> PlansOf:
         plan = plan_of(definition, overridden_hash(version.hash, attachment.config_overrides))
         expected = expected_reports(rules_of(turn.game), plan.sources.metrics)
         if expected:
-            plan = replace(plan, sources=replace(plan.sources, expected=expected), conclusions={})
+            plan = msgspec.structs.replace(
+                plan, sources=msgspec.structs.replace(plan.sources, expected=expected), conclusions={}
+            )
         plans[attachment.id] = plan, score_records.is_short(definition)
     return plans
 
@@ -320,12 +323,15 @@ def with_worst(
     )
 
 
-def _as_others_see(outcome: ScoreOutcome) -> ScoreOutcome:
+def _as_others_see(execution: RoundExecution) -> ScoreOutcome:
     """An outcome without what a provider said when it failed: that is for whoever made the game."""
+    outcome, judged = execution.outcome, execution.evaluation.dimensions
     if outcome.normalized_score is not None:
         return outcome
     dimensions = {
-        name: msgspec.structs.replace(score, reason=NO_ANSWER, parts=msgspec.UNSET) if score.value is None else score
+        name: msgspec.structs.replace(score, reason=NO_ANSWER, parts=msgspec.UNSET)
+        if score.value is None and dimension_failed(judged[name])
+        else score
         for name, score in outcome.dimension_scores.items()
     }
     return msgspec.structs.replace(outcome, reason=first_clause(outcome.reason), dimension_scores=dimensions)

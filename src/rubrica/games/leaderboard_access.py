@@ -107,7 +107,7 @@ def _credentials(
         )
         for game in games.games_by_id(conn, {mean.game_id for mean in means})
     }
-    return found, players.people_behind(conn, {mean.player_id for mean in means})
+    return found, players.owners_of_players(conn, {mean.player_id for mean in means})
 
 
 def comparisons_of(conn: Connection, attached: Sequence[Attachment]) -> dict[UUID, PlayerComparison]:

@@ -62,7 +62,7 @@ def check_places_left(conn: Connection, game: Game, player: str) -> None:
 def lock_game(conn: Connection, game: Game, *, newcomer: bool) -> None:
     """Keep a game as it is for the rest of a transaction; alone where who comes next depends on who is there."""
     if (newcomer and game.most_players is not None) or game.board_form != standings.BOARD_FORM:
-        store.hold_game(conn, game.id)
+        store.lock_game_row(conn, game.id)
     else:
         store.share_game(conn, game.id)
 

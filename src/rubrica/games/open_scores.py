@@ -23,7 +23,7 @@ MOST_TRIES = 12
 
 def judge_failed(evaluation: Evaluation) -> bool:
     """Whether a score is open because a judge that was asked gave none."""
-    return evaluation.score is None and any(map(_failed, evaluation.dimensions.values()))
+    return evaluation.score is None and any(map(dimension_failed, evaluation.dimensions.values()))
 
 
 def record_failed(record: Mapping[str, Any]) -> bool:
@@ -32,7 +32,7 @@ def record_failed(record: Mapping[str, Any]) -> bool:
     >>> record_failed({"score": None, "dimensions": {"wise": {"value": None, "status": "unscored", "source": "llm"}}})
     True
     """
-    return record.get("score") is None and any(map(_kept_failure, record.get("dimensions", {}).values()))
+    return record.get("score") is None and any(map(kept_failure, record.get("dimensions", {}).values()))
 
 
 def next_try(tries: int, now: datetime) -> datetime | None:
@@ -55,7 +55,7 @@ def first_clause(reason: str) -> str:
     return reason.partition(":")[0]
 
 
-def told_to_others(composite: Composite) -> Composite:
+def without_provider_errors(composite: Composite) -> Composite:
     """A composite without what a provider said when it failed."""
     if not composite.missing:
         return composite
@@ -63,11 +63,13 @@ def told_to_others(composite: Composite) -> Composite:
     return msgspec.structs.replace(composite, missing=missing)
 
 
-def _failed(result: DimensionResult) -> bool:
+def dimension_failed(result: DimensionResult) -> bool:
+    """Whether a judge that was asked for a dimension, or for a part of it, gave no score."""
     own = result.status == "unscored" and result.source == "llm"
-    return own or any(map(_failed, (result.parts or {}).values()))
+    return own or any(map(dimension_failed, (result.parts or {}).values()))
 
 
-def _kept_failure(result: Mapping[str, Any]) -> bool:
+def kept_failure(result: Mapping[str, Any]) -> bool:
+    """The same of a dimension in a kept record."""
     own = result.get("status") == "unscored" and result.get("source") == "llm"
-    return own or any(map(_kept_failure, (result.get("parts") or {}).values()))
+    return own or any(map(kept_failure, (result.get("parts") or {}).values()))

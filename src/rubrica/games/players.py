@@ -63,13 +63,13 @@ def view_player(conn: Connection, caller: Caller, player_id: UUID) -> Player:
     return player
 
 
-def stands_behind(caller: Caller, player: Player) -> bool:
+def represents(caller: Caller, player: Player) -> bool:
     """Whether a caller speaks for a player: the person it is, or whoever made it where it is nobody.
 
     >>> from datetime import UTC
     >>> ann, then = Caller(UUID(int=7), "ann", "author"), datetime(2026, 5, 4, tzinfo=UTC)
     >>> model = Player(UUID(int=1), "model", {}, None, ann.user_id, then)
-    >>> stands_behind(ann, model), stands_behind(ann, Player(UUID(int=2), "bo", {}, UUID(int=8), ann.user_id, then))
+    >>> represents(ann, model), represents(ann, Player(UUID(int=2), "bo", {}, UUID(int=8), ann.user_id, then))
     (True, False)
     """
     return caller.owns(player.created_by if player.user_id is None else player.user_id)
@@ -119,7 +119,7 @@ def _own_player(conn: Connection, caller: Caller, player_id: UUID) -> Player:
     player = store.player_by_id(conn, player_id)
     if player is None or not (caller.is_admin or _made_or_is(caller, player)):
         raise _missing_player(player_id)
-    if not stands_behind(caller, player):
+    if not represents(caller, player):
         raise DeniedError(f"{player.name} is somebody else, who joins and leaves games by themselves")
     return player
 

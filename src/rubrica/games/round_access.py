@@ -22,7 +22,7 @@ from .composite import Composite
 from .fair_play import Reveal, is_revealed, rules_of
 from .games import hosts
 from .judging import KeptRoundScore
-from .open_scores import NO_ANSWER, first_clause, told_to_others
+from .open_scores import NO_ANSWER, first_clause, kept_failure, without_provider_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +56,30 @@ class RoundAccess:
 
     def composite(self, composite: Composite) -> Composite:
         """A composite as they see it."""
-        return composite if self.hosting else told_to_others(composite)
+        return composite if self.hosting else without_provider_errors(composite)
 
-    def score(self, score: KeptRoundScore, round_: PlayedRound) -> KeptRoundScore:
-        """A score as they see it: of a round that is hidden, no more than its figures."""
+    def score(self, score: KeptRoundScore, round_: PlayedRound, record: Mapping[str, Any]) -> KeptRoundScore:
+        """A score with its record as they see it: of a round that is hidden, no more than its figures."""
         if self.hosting:
             return score
         if not self.reads(round_):
             return msgspec.structs.replace(score, reason="", rule_breakdown=[], dimension_scores={})
         told = first_clause(score.reason) if score.normalized_score is None else score.reason
-        return msgspec.structs.replace(score, reason=told, dimension_scores=without_failures(score.dimension_scores))
+        shown = without_failures(score.dimension_scores, record.get("dimensions") or {})
+        return msgspec.structs.replace(score, reason=told, dimension_scores=shown)
 
 
-def without_failures(dimensions: Mapping[str, Any]) -> dict[str, Any]:
-    """Dimensions as anybody may see them: one without a score says that there is none, not what a provider said."""
-    return {name: _without_failure(result) for name, result in dimensions.items()}
+def without_failures(dimensions: Mapping[str, Any], records: Mapping[str, Any]) -> dict[str, Any]:
+    """Dimensions as anybody may see them: where a judge gave no score they say so, not what a provider said."""
+    return {name: _without_failure(result, records.get(name)) for name, result in dimensions.items()}
 
 
-def _without_failure(result: Any) -> Any:
+def _without_failure(result: Any, record: Any) -> Any:
     if not isinstance(result, Mapping):
         return result
-    shown = dict(result)
-    if shown.get("status") == "unscored" and shown.get("value") is None:
+    shown, kept = dict(result), record if isinstance(record, Mapping) else {}
+    if shown.get("status") == "unscored" and shown.get("value") is None and (not kept or kept_failure(kept)):
         shown["reason"] = NO_ANSWER
     if isinstance(shown.get("parts"), Mapping):
-        shown["parts"] = without_failures(shown["parts"])
+        shown["parts"] = without_failures(shown["parts"], kept.get("parts") or {})
     return shown

@@ -61,7 +61,7 @@ def keep_rounds(conn: Connection, judged: JudgedRounds) -> list[RoundReply]:
     """Keep rounds and scores in this transaction; a MovedError where what they were judged with has changed."""
     old = sorted({turn.entrant.player.id for turn in judged.turns if not turn.entrant.new})
     if old:
-        players.hold_players(conn, old)
+        players.lock_players(conn, old)
     for turn in judged.turns:
         _take_place(conn, turn)
         _refuse_moved(conn, turn)
@@ -84,7 +84,7 @@ def keep_judged_again(conn: Connection, judged: JudgedRounds) -> list[RoundReply
     """Fill open scores; those that somebody else has filled meanwhile stay as they are."""
     ids = sorted({turn.entrant.player.id for turn in judged.turns})
     if ids:
-        players.hold_players(conn, ids)
+        players.lock_players(conn, ids)
     for turn in judged.turns:
         lock_game(conn, turn.game, newcomer=False)
     for score in judged.scores:
@@ -167,7 +167,7 @@ def view_round(conn: Connection, caller: Caller, game_id: UUID, player: str, num
         _voided(round_),
         not sees.reads(round_),
         scores=[
-            sees.score(_kept_score(score, by_id[score.attachment_id]), round_)
+            sees.score(_kept_score(score, by_id[score.attachment_id]), round_, score.record)
             for score in found
             if score.attachment_id is not None
         ],
@@ -180,7 +180,7 @@ def void_round(
     """Have a round count no more, for a reason, or count again: whoever made the game, or an admin."""
     game = hosted_game(conn, caller, game_id, "voiding rounds of")
     round_ = _round(conn, game_id, *which)
-    players.hold_players(conn, [round_.player_id])
+    players.lock_players(conn, [round_.player_id])
     lock_game(conn, game, newcomer=False)
     if reason is None:
         rounds.restore_round(conn, round_)

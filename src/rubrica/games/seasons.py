@@ -35,7 +35,7 @@ def create_season(
     if len(seasons.seasons_of(conn, game_id)) >= MOST_SEASONS:
         raise InputError(f"a game has at most {MOST_SEASONS} seasons")
     season = Season(new_id(now), game_id, good_title(name, "a season"), starts_at, ends_at, now)
-    game_store.hold_game(conn, game_id)
+    game_store.lock_game_row(conn, game_id)
     seasons.add_season(conn, season)
     if game.board_form == BOARD_FORM:
         build_season(conn, season, now)

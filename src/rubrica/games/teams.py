@@ -17,7 +17,7 @@ from rubrica.workspace.plain_data import plain_text
 
 from .composite import NOISE_DIGITS
 from .games import hosted_game, hosts, visible_game
-from .players import stands_behind
+from .players import represents
 
 MOST_TEAMS = 1_000
 LONGEST_TEAM = 100
@@ -57,7 +57,7 @@ def put_in_team(conn: Connection, caller: Caller, game_id: UUID, player_id: UUID
     require(caller, "player", "choosing a team")
     game = visible_game(conn, caller, game_id)
     player = players.player_by_id(conn, player_id)
-    allowed = player is not None and (hosts(caller, game) or stands_behind(caller, player))
+    allowed = player is not None and (hosts(caller, game) or represents(caller, player))
     if player is None or not allowed or not players.takes_part(conn, game_id, player_id):
         raise MissingError(f"no player {player_id} of yours takes part in this game (joining comes first)")
     chosen = teams.team_of(conn, game_id, player_id) is not None

@@ -23,7 +23,7 @@ from .fair_play import TIME
 from .games import hosted_game, hosts, visible_game
 from .life import check_places_left, check_rounds_left, check_takes_rounds
 from .open_scores import record_failed
-from .players import Entrant, entrant, stands_behind
+from .players import Entrant, entrant, represents
 from .submission import MOST_ROUNDS, RoundDraft, Submission
 
 MOST_OPEN = 100
@@ -93,7 +93,7 @@ def open_turn(conn: Connection, caller: Caller, game_id: UUID, submission: Submi
     check_rounds_left(game, turn.entrant.player.name, turn.progress.count, len(submission.rounds))
     if is_newcomer(conn, turn):
         check_places_left(conn, game, turn.entrant.player.name)
-    turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
+    turn.agreed_at = now if represents(caller, turn.entrant.player) else None
     turn.trusted = hosts(caller, game)
     drafts = [timed(conn, turn, draft, now) for draft in submission.rounds]
     submission = replace(submission, rounds=tuple(drafts))
@@ -142,7 +142,7 @@ def open_catch_up(
     turns = [_catching_up(conn, game, known[player_id], own) for player_id, own in by_player.items()]
     for turn in turns:
         turn.trusted = hosts(caller, game)
-        turn.agreed_at = now if stands_behind(caller, turn.entrant.player) else None
+        turn.agreed_at = now if represents(caller, turn.entrant.player) else None
     return turns, len(found) <= MOST_ROUNDS
 
 

@@ -10,7 +10,8 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rubrica.judges.question_classifier import FALLBACK, AskedQuestion, ModelClassifier, fallback, milliseconds_since
 from rubrica.lru_cache import LruCache

@@ -12,7 +12,7 @@ from rubrica.judges.question_classifier import MAX_TOKENS as TYPE_TOKENS
 from rubrica.judges.question_classifier import SHOWN as TYPE_CHARACTERS
 from rubrica.llm.model import Usage
 from rubrica.llm.price import estimate_tokens
-from rubrica.llm.reasoning import room_for
+from rubrica.llm.reasoning import reasoning_tokens
 from rubrica.llm.token_bounds import IMAGE_TOKENS, most_tokens
 
 from .bill import Price
@@ -103,7 +103,8 @@ class CostEstimator:
         calls = ATTEMPTS * route.grader.questions
         asked = [self.graders, *self.type_graders] if graders is None or graders is self.graders else [graders]
         return calls * max(
-            sum(self._usd(name, Usage(read, REPLY_TOKENS + room_for(name))) for name in names) for names in asked
+            sum(self._usd(name, Usage(read, REPLY_TOKENS + reasoning_tokens(name))) for name in names)
+            for names in asked
         )
 
     def tokens(self, chat: Chat) -> tuple[int, int]:

@@ -303,7 +303,7 @@ class Route:
         async with aclosing(self.middle.tries(asked, self.grader)) as tries:
             async for one in tries:
                 routed.tries.append(one)
-                routed.steps.append(RouteStep(one.tier, one.status, one.said, one.duration_ms))
+                routed.steps.append(RouteStep(one.tier, one.status, one.explanation, one.duration_ms))
                 if one.grade is not None and one.grade.passed:
                     routed.tier, routed.upstream, routed.completion = one.tier, one.upstream, one.answer
                     return True

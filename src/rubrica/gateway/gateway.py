@@ -59,7 +59,7 @@ from .retention import RetentionPeriods, forget_expired, prune_daily
 from .routed_answer import RoutedAnswer, RouteStep
 from .settings import GatewaySettings
 from .shadow import Payment, Shadow
-from .shared_answers import SharedAnswers, setup_digest, tell_sharing
+from .shared_answers import SharedAnswers, log_sharing, setup_digest
 from .spending import Spending
 from .trace_context import passing_on
 from .tracing import RequestTracing, TracedRequest, root_span
@@ -144,7 +144,7 @@ class Gateway:
         ]
         if self._shared_answers is not None:
             self._tasks.append(asyncio.create_task(self._shared_answers.keep_up(), name="gateway-shared-answers"))
-        tell_sharing(self.settings)
+        log_sharing(self.settings)
         if (gate := self.parts.main.gate) is not None:
             gate.start(self._gate_samples)
 

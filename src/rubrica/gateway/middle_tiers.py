@@ -31,7 +31,7 @@ class TierTry:
         return "complete" if self.error is None else "failed"
 
     @property
-    def said(self) -> str:
+    def explanation(self) -> str:
         """What came of it, in words."""
         if self.error is not None or self.grade is None:
             return str(self.error or "its answer cannot be graded")

@@ -64,7 +64,7 @@ def setup_digest(settings: GatewaySettings, models: Settings) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def tell_sharing(settings: GatewaySettings) -> None:
+def log_sharing(settings: GatewaySettings) -> None:
     """Say whether kept answers are shared, and why not."""
     cache = settings.cache
     if settings.shares_answers:

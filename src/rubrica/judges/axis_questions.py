@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from rubrica.llm.model import Reply, Usage
-from rubrica.llm.prompt_cache import kept_from, reads_for_less
+from rubrica.llm.prompt_cache import caches_for_less, fewest_cached_characters
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.rubric import Rubric
@@ -256,7 +256,7 @@ def _read_for_less(ask: JudgeQuestion, terms: AskingTerms) -> bool:
     if terms.price is None or not isinstance(ask.shared, int):
         return False
     name = terms.model.name
-    return len(ask.system) + ask.shared >= kept_from(name) and reads_for_less(name, terms.price)
+    return len(ask.system) + ask.shared >= fewest_cached_characters(name) and caches_for_less(name, terms.price)
 
 
 async def _first_alone(asks: Sequence[JudgeQuestion], terms: AskingTerms, ask_one: AskOne) -> Outcomes:

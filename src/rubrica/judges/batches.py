@@ -68,17 +68,17 @@ def batch_question(
 
     cells = tuple((ONE, name) for name in axes)
     asked = {f"{number}: {name}": name for name, number in numbers.items()}
-    told = prompt.dimensions(
+    question_text = prompt.dimensions(
         {title: axes[name] for title, name in asked.items()}, {title: scales[name] for title, name in asked.items()}
     )
     if by_word:
-        told = "\n\n".join(
+        question_text = "\n\n".join(
             f"### {title}\n\n{question_of(name, axes[name])}\n\nAnswer with yes or no, as `answer`."
             for title, name in asked.items()
         )
     criterion = prompt.template("batch").fill_criterion(
         {
-            "dimensions": told + joined(beside),
+            "dimensions": question_text + joined(beside),
             "shape": shape.skeleton(form(cells)),
             "names": ", ".join(numbers.values()),
         }

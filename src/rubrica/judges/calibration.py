@@ -24,11 +24,11 @@ from rubrica.model.judge import Judge, Judgement
 from rubrica.model.scale import Scale
 from rubrica.scoring.raters import RaterEffects
 
-from .curve_lesson import FOLDS, LearnedCurve, Pairs, deal_folds, figures_of, learn_curve, pooled_pairs
+from .curve_fit import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
 from .judge_reliability import each_alone, with_spread
 from .labels import ChoiceLabel, Label
-from .panel_lesson import ChoiceLesson, learn_choices, learn_panel, try_panel
-from .rater_lesson import effects_of, rater_lesson, without_raters
+from .panel_fit import ChoiceFit, learn_choices, learn_panel, try_panel
+from .rater_fit import adjust_for_raters, effects_of, fit_raters
 
 FEWEST_LABELS = 20
 """Labelled items a dimension needs; below this, cross-validation cannot tell a correction from luck."""
@@ -36,7 +36,7 @@ FEWEST_LABELS = 20
 WORTH_A_PANEL = 0.2
 """By this share of the squared error a learned panel must beat a curve that helps: a curve also serves judges alone."""
 
-NO_CHOICES = ChoiceLesson(None)
+NO_CHOICES = ChoiceFit(None)
 
 
 def apply(calibration: Calibration, dimension: str, judge: str, value: float) -> float:
@@ -70,8 +70,8 @@ class CalibratedJudge:
         if correction.panel is not None:
             return given  # the panel weighs what its judges gave
         value = apply(self.calibration, axis, self.name, given.value)
-        said = f"{given.value:.4g} corrected to {value:.4g} by {self.calibration}"
-        return msgspec.structs.replace(given, value=value, reason=f"{given.reason} ({said})" if given.reason else said)
+        note = f"{given.value:.4g} corrected to {value:.4g} by {self.calibration}"
+        return msgspec.structs.replace(given, value=value, reason=f"{given.reason} ({note})" if given.reason else note)
 
 
 def expected_rating(people: DimensionRaters, rater: str, value: float) -> float:
@@ -97,7 +97,7 @@ class CalibrationOutcome:
 
     calibration: Calibration | None
     refused: Mapping[str, UncorrectedDimension] = field(default_factory=dict)
-    choices: ChoiceLesson = NO_CHOICES
+    choices: ChoiceFit = NO_CHOICES
     people: Mapping[str, DimensionRaters] = field(default_factory=dict)
     reliability: Mapping[str, Mapping[str, CalibrationFigures]] = field(default_factory=dict)
 
@@ -132,13 +132,13 @@ def calibrate(
     people: dict[str, DimensionRaters] = {}
     reliability: dict[str, dict[str, CalibrationFigures]] = {}
     for dimension, own in by_dimension.items():
-        known = rater_lesson(own, scales[dimension], seed)
+        known = fit_raters(own, scales[dimension], seed)
         if known is not None:
             people[dimension] = known
-        merged = without_raters(own, effects_of(own), scales[dimension])
+        merged = adjust_for_raters(own, effects_of(own), scales[dimension])
         found = _calibrated(dimension, merged, scales[dimension], seed)
         curve = isinstance(found, Correction) and found.panel is None
-        folds = deal_folds(merged, seed) if curve else None
+        folds = split_folds(merged, seed) if curve else None
         if alone := each_alone(merged, scales[dimension], folds, FEWEST_LABELS):
             reliability[dimension] = alone
         if isinstance(found, UncorrectedDimension):
@@ -165,7 +165,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
         return UncorrectedDimension(
             f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
         )
-    folds = deal_folds(labels, seed)
+    folds = split_folds(labels, seed)
     tried = [_held_out_pairs(labels, fold, scale) for fold in folds]
     given, fixed = [pair[0] for pair in tried], [pair[1] for pair in tried]
     before, after = figures_of(given), figures_of(fixed)

@@ -11,7 +11,7 @@ import msgspec
 
 from rubrica.llm.model import ChatMessage, Model, ModelError, Reply, Request, Usage
 from rubrica.llm.reasoning import Effort
-from rubrica.llm.text_stream import Transcript, current_listener, heard_by
+from rubrica.llm.text_stream import Transcript, current_listener, streaming_to
 from rubrica.model.evaluation import Cost, Remarks, Score, Unscored
 from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
@@ -55,12 +55,12 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
         return {cell: mark for cell, mark in self.marks.items() if isinstance(mark, NoScore) and not mark.final}
 
     @property
-    def of_use(self) -> bool:
+    def has_scores(self) -> bool:
         """Whether there is any score in it, or an order of several."""
         scored = any(isinstance(mark, ReplyScore) for mark in self.marks.values())
         return scored or bool(self.wholes) or len(self.ranking) > 1
 
-    def completed_by(self, other: ParsedReply) -> ParsedReply:
+    def merged_with(self, other: ParsedReply) -> ParsedReply:
         """This answer, with what it lacks taken from a later one."""
         marks = {
             cell: other.marks.get(cell, mark) if cell in self.unread else mark for cell, mark in self.marks.items()
@@ -108,6 +108,7 @@ class AskingTerms(msgspec.Struct, frozen=True, gc=False):
     clock: Callable[[], float] = time.perf_counter
     deadline: float | None = None  # seconds for the whole exchange
     effort: Effort | None = None  # of a model that reasons
+    limit_key: str = "judging.max_tokens"  # the setting that allows more tokens
 
     def forget(self, request: Request) -> None:
         """Tell whoever keeps replies that the one to this request was of no use."""
@@ -150,7 +151,7 @@ async def exchange(ask: JudgeQuestion, terms: AskingTerms) -> tuple[dict[Cell, S
     """Every cell's Score, or Unscored with its reason. Nothing is raised but cancellation."""
     bill, started = ExchangeCost(), terms.clock()
     written = None if ask.salvage is None else Transcript()
-    with nullcontext() if written is None else heard_by(written):
+    with nullcontext() if written is None else streaming_to(written):
         if terms.deadline is None:
             answer = await _answer(ask, terms, bill)
         else:
@@ -194,8 +195,8 @@ async def _ask_model(ask: JudgeQuestion, terms: AskingTerms, bill: ExchangeCost)
     if ask.weigh is not None and reply.stop == "length":  # whatever comes after the answer is not looked at
         reply = msgspec.structs.replace(reply, stop="end")
     written = current_listener()
-    if isinstance(written, Transcript) and not written.told:
-        written.hear(reply.text)  # it came whole
+    if isinstance(written, Transcript) and not written.has_text:
+        written.receive(reply.text)  # it came whole
     why = f"cut off after {reply.usage.output_tokens:,} tokens"
     if reply.stop == "length" and (saved := _saved(ask, why, reply.text)):
         bill.add(reply, terms.model.name, terms.price)
@@ -236,7 +237,7 @@ async def _ask_again(
     said = ChatMessage("assistant", text.strip() or "(no text)")  # providers refuse an empty message
     again = _request((*request.messages, said, ChatMessage("user", repair)), shape, terms)
     try:
-        repaired = answer.completed_by(ask.read(_text(await terms.model(again), again, terms, bill)))
+        repaired = answer.merged_with(ask.read(_text(await terms.model(again), again, terms, bill)))
     except (_Unusable, ModelError) as error:
         repaired = _marked(answer, f"asking again failed: {error}")
         terms.forget(request)
@@ -258,12 +259,12 @@ def _saved(ask: JudgeQuestion, why: str, text: str = "") -> ParsedReply | None:
     """What can be read of a reply that was cut off, marked as such; None where that is nothing. Without its text: of
     what whoever listens has heard of it."""
     written = current_listener()
-    kept = text or (written.kept if isinstance(written, Transcript) else "")
+    kept = text or (written.longest_text if isinstance(written, Transcript) else "")
     if ask.salvage is None or not kept:
         return None
     found = ask.salvage(kept)
     reason = f"the reply was {why}"
-    return _marked(msgspec.structs.replace(found, cut=reason), reason) if found.of_use else None
+    return _marked(msgspec.structs.replace(found, cut=reason), reason) if found.has_scores else None
 
 
 def _none(ask: JudgeQuestion, reason: str, *, final: bool = True) -> ParsedReply:
@@ -279,7 +280,7 @@ def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost
     if reply.stop == "length":
         raise _Unusable(
             f"the reply was cut off after {reply.usage.output_tokens} tokens "
-            f"(allow more than {request.max_tokens} by judging.max_tokens)"
+            f"(allow more than {request.max_tokens} by {terms.limit_key})"
         )
     return reply.text
 

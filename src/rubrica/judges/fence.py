@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from rubrica.text.lazy_pattern import lazy_pattern
 
 TokenSource = Callable[[str], str]
@@ -89,8 +91,7 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(written, text)
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(msgspec.Struct, frozen=True):
     """Delimits judged text by lines that carry a token which the text does not contain.
 
     >>> print(Fence("5f2e").around("response", "Paris."))
@@ -122,8 +123,7 @@ class Fence:
         return re.sub(rf"<<<{token}[^\n]*(?s:.*?)(?:{token}[^\n>]*>>>|\Z)", " ", reply)
 
 
-@dataclass(frozen=True, slots=True)
-class FencedPassage:
+class FencedPassage(msgspec.Struct, frozen=True):
     """A passage of a prompt with texts of others in it, between fences of their own; empty where there are none."""
 
     text: str = ""
@@ -164,7 +164,7 @@ class JudgedTexts:
         words = _words(snippet)
         return words != "  " and words in self._words
 
-    def spells(self, snippet: str) -> bool:
+    def contains_text(self, snippet: str) -> bool:
         """Whether the texts have the very same characters, spaces aside, not as part of a longer number."""
         wanted = _compact(snippet)
         at = self._compact.find(wanted)

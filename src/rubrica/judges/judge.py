@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
-from rubrica.llm.reasoning import room_for
+from rubrica.llm.reasoning import reasoning_tokens
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Remarks, Score, Unscored
@@ -24,7 +26,7 @@ from .ballot_reply import completed, read_entries, read_ranking
 from .batches import BatchTerms, batch_question, in_batches
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
-from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_wholes
+from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_response_scores
 from .suspicion import suspicions
 from .yes_no import LONGEST_ANSWER
 
@@ -36,12 +38,11 @@ HOLISTIC_FORM = "Score: X.X | Reasoning: …"
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseReview:
+class ResponseReview(msgspec.Struct, frozen=True):
     """One response as a reviewer of several saw it.
 
-    `overall` is what a reviewer gave the response as a whole in place of every axis it was asked about. Where it gave a
-    score for some axis, its own totals are not looked at.
+    `overall` is one score for the response as a whole, given instead of scores for the axes. If the reviewer scored any
+    axis, its own totals are ignored.
     """
 
     scores: Mapping[str, Score | Unscored]
@@ -52,9 +53,8 @@ class ResponseReview:
     cut: str = ""  # why there is no more of its reply
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewAsides:
-    """What a reviewer is told beside the responses."""
+class ReviewAsides(msgspec.Struct, frozen=True):
+    """What a reviewer is shown besides the responses."""
 
     points: str = ""  # what other reviewers noted: shown as material
     checked: str = ""  # what code found out about the responses
@@ -62,10 +62,10 @@ class ReviewAsides:
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks one model about a rubric's axes. Whatever goes wrong is Unscored with its reason, axis by axis.
+    """Asks one model about a rubric's axes. Failures are Unscored with their reason, axis by axis.
 
     `seed` and `repeat` choose the order in which axes and responses are shown (both 0: as written) and make repeated
-    requests differ. `on_unreadable` is given each request whose reply was of no use, so that a cache can forget it. A
+    requests differ. `on_unreadable` gets each request whose reply was unusable, so that a cache can drop it. A
     score's confidence is the judge's own statement.
     """
 
@@ -75,6 +75,7 @@ class ModelJudge:
     repeat: int = field(default=0, kw_only=True)
     temperature: float = field(default=0.0, kw_only=True)
     max_tokens: int | None = field(default=None, kw_only=True)  # for one reply; left out, by what is asked
+    limit_key: str = field(default="judging.max_tokens", kw_only=True)  # the setting that allows more of them
     price: Price | None = field(default=None, kw_only=True)
     fence_source: TokenSource = field(default=process_token, kw_only=True)
     on_unreadable: Callable[[Request], None] | None = field(default=None, kw_only=True)
@@ -95,7 +96,7 @@ class ModelJudge:
         brought = {name: axis for name, axis in axes.items() if name not in own}
         if not brought:
             return Judgement(*await self.together(axes, context))
-        # What a case asks has no place in the instructions: it is asked in batches, behind the material.
+        # Criteria of a case do not belong in the instructions: they are asked in batches, after the material.
         rest = {name: axis for name, axis in axes.items() if name not in brought}
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(self._each(brought, context, MOST_BATCHED))
@@ -253,7 +254,7 @@ class ModelJudge:
             ignored = [
                 label for label, row in rows.items() if all(mark in (MISSING, UNREADABLE) for mark in row.values())
             ]
-            wholes = read_wholes(own, ignored, self.rubric.scale, quoted) if ignored else {}
+            wholes = read_response_scores(own, ignored, self.rubric.scale, quoted) if ignored else {}
             unscored = len(ignored) == len(labels) and not wholes
             return ParsedReply(
                 {(label, name): mark for label, row in rows.items() for name, mark in row.items()},
@@ -337,7 +338,7 @@ class ModelJudge:
         judging = self.rubric.judging
         return AskingTerms(
             self.model,
-            self.max_tokens or judging.max_tokens or max_tokens + room_for(self.model.name, judging.effort),
+            self.max_tokens or judging.max_tokens or max_tokens + reasoning_tokens(self.model.name, judging.effort),
             self.temperature,
             self._order,
             self.price,
@@ -345,6 +346,7 @@ class ModelJudge:
             self.clock,
             deadline,
             judging.effort,
+            self.limit_key,
         )
 
 

@@ -13,9 +13,9 @@ from rubrica.model.scale import Scale
 from rubrica.scoring.isotonic import DECIMALS
 from rubrica.scoring.spread import upper_quantile
 
-from .curve_lesson import Pairs, figures_of, learn_curve, pooled_pairs
+from .curve_fit import Pairs, figures_of, learn_curve, pooled_pairs
 from .labels import Label
-from .panel_lesson import FEWEST_WEIGHT, weight_share
+from .panel_fit import FEWEST_WEIGHT, weight_share
 
 COVERED = 0.9
 """Of people's scores, how many lie within the bounds of a judge's: as many miss them below as above."""

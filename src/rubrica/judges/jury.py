@@ -269,10 +269,10 @@ def _fence_source(names: Sequence[str], cache: ReplyCache | None, record: Path |
         return keyed_token(place.read_bytes()) if place.is_file() else process_token
     if record is not None:
         return keyed_token(_key_beside(record))
-    return process_token if cache is None else kept_token(cache.path)
+    return process_token if cache is None else stored_token(cache.path)
 
 
-def kept_token(path: Path) -> TokenSource:
+def stored_token(path: Path) -> TokenSource:
     """Fences that are the same for the same text, by the key beside a file of replies."""
     return keyed_token(_key_beside(path))
 

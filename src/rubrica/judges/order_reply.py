@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rubrica.jsontext import json_values
 from rubrica.model.scale import Scale
@@ -62,8 +63,7 @@ _ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
 Ranks = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyOrder:
+class ReplyOrder(msgspec.Struct, frozen=True):
     """Every response's rank as a judge gave it, 1 being best."""
 
     ranks: Ranks
@@ -110,14 +110,14 @@ class _Names:
         self.pattern = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
         self.flags = 0 if self.exact else re.IGNORECASE
 
-    def label(self, said: object) -> str | None:
+    def label(self, answer: object) -> str | None:
         """Which response is meant; None where it is none of them."""
-        if isinstance(said, int) and not isinstance(said, bool):
-            said = str(said)
-        if not isinstance(said, str):
+        if isinstance(answer, int) and not isinstance(answer, bool):
+            answer = str(answer)
+        if not isinstance(answer, str):
             return None
         named = rf"\s*(?i:{_NOUN}[\s_-]?)?[\[(]{{0,2}}({self.pattern})[\])]{{0,2}}[\s.]*"
-        found = re.fullmatch(named, said, self.flags)
+        found = re.fullmatch(named, answer, self.flags)
         return self.own(found[1]) if found else None
 
     @property
@@ -131,8 +131,8 @@ class _Names:
         place = ORDINALS.index(ordinal.lower())
         return self.labels[place] if place < len(self.labels) else None
 
-    def own(self, said: str) -> str:
-        return said if self.exact else next(label for label in self.labels if label.lower() == said.lower())
+    def own(self, answer: str) -> str:
+        return answer if self.exact else next(label for label in self.labels if label.lower() == answer.lower())
 
     def best(self, label: str | None) -> dict[str, float] | None:
         """The ranks of two where one is better, or neither."""
@@ -144,8 +144,8 @@ class _Names:
 
     def ranked(self, groups: Sequence[Sequence[str]]) -> dict[str, float] | None:
         """Ranks from groups of equals, best first; None unless each response is in one of them, once."""
-        said = [label for group in groups for label in group]
-        if sorted(said) != sorted(self.labels):
+        answer = [label for group in groups for label in group]
+        if sorted(answer) != sorted(self.labels):
             return None
         ranks: dict[str, float] = {}
         for group in groups:
@@ -165,12 +165,12 @@ def _from_object(found: Mapping[str, Any], names: _Names) -> dict[str, float] | 
             return ranks
     for key in _CHOICE_KEYS:
         if key in found:
-            said = found[key]
-            if label := names.label(said):
+            answer = found[key]
+            if label := names.label(answer):
                 return names.best(label)
-            if isinstance(said, str) and said.strip(" .!").lower() in TIE_WORDS:
+            if isinstance(answer, str) and answer.strip(" .!").lower() in TIE_WORDS:
                 return names.best(None)
-            if ranks := _from_value(said, names):
+            if ranks := _from_value(answer, names):
                 return ranks
     return _by_label(found, names)
 
@@ -257,15 +257,15 @@ def _bracketed(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[s
     for match in re.finditer(
         r"\[\[([^\[\]\n]{1,80})\]\]|\\boxed\{([^{}\n]{1,80})\}|<(?:answer|verdict|choice)>([^<\n]{1,80})</", text, re.I
     ):
-        if within_quotes(text, match.start()) or quoted.spells(match[0]):
+        if within_quotes(text, match.start()) or quoted.contains_text(match[0]):
             continue
-        said = (match[1] or match[2] or match[3]).strip()
-        if label := names.label(said):
+        answer = (match[1] or match[2] or match[3]).strip()
+        if label := names.label(answer):
             ranks = names.best(label)
-        elif said.lower() in TIE_WORDS or (said == "C" and names.labels in (("A", "B"), ("a", "b"))):
+        elif answer.lower() in TIE_WORDS or (answer == "C" and names.labels in (("A", "B"), ("a", "b"))):
             ranks = names.best(None)
         else:
-            ranks = _written_order(said, names)
+            ranks = _written_order(answer, names)
         if ranks:
             yield ranks
 
@@ -315,8 +315,8 @@ def _better(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str,
     for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{last}", text, names.flags):
         if within_quotes(text, match.start()) or quoted.says(match[0]):
             continue
-        said = match["label"] or match["bare"] or match["other"] or match["last"]
-        label = names.own(said) if said else names.at(match["place"])
+        answer = match["label"] or match["bare"] or match["other"] or match["last"]
+        label = names.own(answer) if answer else names.at(match["place"])
         if label is not None and (ranks := names.best(label)):
             yield ranks
 
@@ -327,9 +327,9 @@ def _stated(text: str, names: _Names, quoted: JudgedTexts) -> Iterator[dict[str,
     for match in re.finditer(line, text, re.I | re.M):
         if within_quotes(text, match.start(1)) or quoted.says(match[0]):
             continue
-        said = match[1].strip(" *_`\"'.")
-        label = names.label(said)
-        ranks = names.best(label) if label or said.lower() in TIE_WORDS else None
+        answer = match[1].strip(" *_`\"'.")
+        label = names.label(answer)
+        ranks = names.best(label) if label or answer.lower() in TIE_WORDS else None
         if ranks:
             yield ranks
 
@@ -376,8 +376,8 @@ def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, 
     if found is None or found.percent:
         return UNREADABLE
     if found.top not in (None, GRADES.max):
-        said = f"{found.value:g} out of {found.top:g}"
-        return NoScore(f"the judge gave {said}, which is not the scale {GRADES}", final=True)
+        answer = f"{found.value:g} out of {found.top:g}"
+        return NoScore(f"the judge gave {answer}, which is not the scale {GRADES}", final=True)
     return _grade_ranks(found.value, labels) or NoScore(
         f"the judge gave {found.value:g}, which is off the scale {GRADES}", final=True
     )

@@ -20,7 +20,7 @@ from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
 from rubrica.scoring.pooling import Pool, check_weights, pool, pool_labels
 
-from .panel_lesson import FEWEST_WEIGHT, learned_value, weight_share
+from .panel_fit import FEWEST_WEIGHT, learned_value, weight_share
 
 NO_ANSWER = "the judge gave no answer for it"
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+import msgspec
+
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
 from rubrica.model.evaluation import Cost, Score, Unscored, total_cost
@@ -31,8 +33,7 @@ GENERAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceVote:
+class PreferenceVote(msgspec.Struct, frozen=True):
     """What one judge said of the responses in one order; no ranks where it gave none, and why."""
 
     judge: str
@@ -47,8 +48,7 @@ class PreferenceVote:
         return _single_best({} if self.ranks is None else {name: -rank for name, rank in self.ranks.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(msgspec.Struct, frozen=True):
     """Which response is better, and how all of them stand."""
 
     choice: str | None  # None: a tie
@@ -189,8 +189,8 @@ def pool_preferences(
     choice = _single_best(merits)
     order = tuple(sorted(names, key=lambda name: -merits[name]))
     agreed = max(merits.values())  # 1 where everybody puts the same one first in both orders, 0 for a tie
-    heard = [vote for cast in by_judge.values() for vote in cast]
-    confidence = fmean(vote.confidence for vote in heard) * max(agreed, 0.0)
+    votes_cast = [vote for cast in by_judge.values() for vote in cast]
+    confidence = fmean(vote.confidence for vote in votes_cast) * max(agreed, 0.0)
     return Preference(choice, order, merits, confidence, _reason(choice, by_judge, votes), votes, cost)
 
 

@@ -19,6 +19,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Literal, TypeVar
 
+import msgspec
+
 from rubrica.model.context import Context
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
@@ -41,8 +43,7 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TWO_BLANKS = re.compile(r"\n{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """A prompt with placeholders: ``{{name}}``. `hash` identifies its wording in results and caches.
 
     Where there is a `criterion`, the user message ends with it, and all before it is the same whatever is asked.

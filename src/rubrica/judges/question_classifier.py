@@ -6,7 +6,9 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.llm.model import ChatMessage, Model, Reply, Request
 from rubrica.lru_cache import LruCache
@@ -38,8 +40,7 @@ SHAPE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class AskedQuestion(msgspec.Struct, frozen=True):
     """What is asked, and what was asked before it where it does not stand alone."""
 
     text: str

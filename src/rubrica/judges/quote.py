@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.llm.budget import Price
 from rubrica.llm.model import ModelError, Reply, Request, Usage
@@ -20,8 +21,7 @@ from .preference import PreferenceJudge
 from .question_classifier import AskedQuestion, ModelClassifier
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(msgspec.Struct, frozen=True):
     """The calls that a piece of work takes, and the most they can cost in US dollars; None: a price is not known.
 
     >>> Quote(2, 0.5) + Quote(1, 0.25)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.jsontext import json_values, whole_json
+from rubrica.jsontext import json_values, unwrap_json
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
@@ -75,7 +75,7 @@ def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> Repl
     """
     found: ReplyScore | NoScore = UNREADABLE
     for candidate in answers(text, quoted):
-        inner = named_alike(candidate, (name,)).get(name)
+        inner = match_names(candidate, (name,)).get(name)
         found = _mark(inner if isinstance(inner, dict) else candidate, form)
         if found is not MISSING:
             return found
@@ -89,22 +89,22 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
     """The scores of several axes from one reply, and the remarks that came with them."""
     for candidate in answers(text, quoted):
         inner = next((row for key in ("dimensions", "scores") if (row := candidate.get(key))), candidate)
-        rows = named_alike(_by_name(inner) or candidate, scales)
+        rows = match_names(_by_name(inner) or candidate, scales)
         if any(name in rows for name in scales):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, read_remarks(candidate)
     if quoted.copies(text):
         return dict.fromkeys(scales, COPIED), Remarks()
     for source, listed in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
-        rows = named_alike(_by_name(listed) if isinstance(listed, list) else {}, scales)
+        rows = match_names(_by_name(listed) if isinstance(listed, list) else {}, scales)
         if rows and not quoted.says(source):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, Remarks()
     return {name: _from_label(text, name, scale, quoted) for name, scale in scales.items()}, Remarks()
 
 
-def named_alike(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
+def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
     """The entries of some names, also where a reply writes them in other letters: ``Warm tone`` for ``warm_tone``.
 
-    >>> named_alike({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
+    >>> match_names({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
     {'warm_tone': 7, 'depth': 3}
     """
     plain = {_plain_name(key): value for key, value in found.items() if len(key) <= LONGEST_NAME}
@@ -152,11 +152,12 @@ def read_listwise(
     return {label: dict.fromkeys(scales, refusal) for label in labels}, {}
 
 
-def read_wholes(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTexts) -> dict[str, ReplyScore]:
+def read_response_scores(text: str, labels: Sequence[str], scale: Scale, quoted: JudgedTexts) -> dict[str, ReplyScore]:
     """One score for each response as a whole, where a reply gives that in place of the qualities asked for.
 
     >>> reply = '{"ranking": ["A", "B"], "scores": {"Response A": 8, "Response B": 6}}'
-    >>> {label: mark.value for label, mark in read_wholes(reply, "AB", Scale(min=1, max=10), JudgedTexts()).items()}
+    >>> marks = read_response_scores(reply, "AB", Scale(min=1, max=10), JudgedTexts())
+    >>> {label: mark.value for label, mark in marks.items()}
     {'A': 8.0, 'B': 6.0}
     """
     for candidate in answers(text, quoted):
@@ -181,7 +182,7 @@ def read_overall(text: str, scale: Scale, quoted: JudgedTexts) -> ReplyScore | N
 def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
-    source, parsed = whole_json(text)
+    source, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
         if not quoted.has(parsed) or not quoted.copies(source):
@@ -230,16 +231,16 @@ def read_remarks(found: Mapping[str, Any]) -> Remarks:
     return Remarks(issues, strengths, suggestions, notes)
 
 
-def read_answer(said: object, found: Mapping[str, Any], answers: AnswerSet) -> ReplyScore | NoScore:
+def read_answer(answer: object, found: Mapping[str, Any], answers: AnswerSet) -> ReplyScore | NoScore:
     """The answer that was given, with the reason beside it; one that was not offered is refused by name.
 
     >>> read_answer("maybe", {}, AnswerSet({"yes": 1, "no": 0})).reason
     'the judge answered "maybe", which is none of yes, no'
     """
-    label = answers.find(said) if isinstance(said, str) else None
+    label = answers.find(answer) if isinstance(answer, str) else None
     if label is None:
-        reason = f"the judge answered {_short(said)}, which is none of {answers}"
-        return NoScore(reason, final=isinstance(said, str))
+        reason = f"the judge answered {_short(answer)}, which is none of {answers}"
+        return NoScore(reason, final=isinstance(answer, str))
     value, reason = answers.values[label], reason_of(found)
     if value is None:
         return NoScore(f"{label}: {reason}" if reason else label, final=True, label=label)

@@ -66,10 +66,10 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
         last = max(stated, key=lambda match: match.end())
         return _score_of_match(last)
     first = _BARE.fullmatch(text.strip().split("\n", 1)[0])
-    if first and not (first["top"] and quoted.spells(first[0])):
+    if first and not (first["top"] and quoted.contains_text(first[0])):
         return _score_of_match(first)
     last_line = _BARE.fullmatch(text.strip().rsplit("\n", 1)[-1])
-    if last_line and last_line["top"] and not quoted.spells(last_line[0]):
+    if last_line and last_line["top"] and not quoted.contains_text(last_line[0]):
         return _score_of_match(last_line)
     return None
 
@@ -141,7 +141,7 @@ def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str], *, listed: boo
 
 def _bracketed(text: str, quoted: JudgedTexts) -> Iterator[re.Match[str]]:
     for match in _BRACKETED.finditer(text):
-        if not within_quotes(text, match.start()) and not quoted.spells(match[0]):
+        if not within_quotes(text, match.start()) and not quoted.contains_text(match[0]):
             yield match
 
 

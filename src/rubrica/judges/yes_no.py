@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rubrica.jsontext import whole_json
+from rubrica.jsontext import unwrap_json
 from rubrica.llm.model import Reply, TokenChance
 from rubrica.model.dimensions import Axis
 from rubrica.model.scale import Scale
@@ -76,10 +76,10 @@ def chance_of_yes(chances: Sequence[TokenChance]) -> float | None:
 
 def _said(text: str) -> str:
     """The answer in a reply: of a JSON object, or its first word."""
-    _, parsed = whole_json(text)
+    _, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
-        said = parsed.get("answer", "")
-        return _word(said) if isinstance(said, str) else ""
+        answer = parsed.get("answer", "")
+        return _word(answer) if isinstance(answer, str) else ""
     words = text.split()
     return _word(words[0]) if words else ""
 

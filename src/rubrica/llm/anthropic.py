@@ -13,7 +13,7 @@ from rubrica.jsontext import decode_json
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, Usage
-from rubrica.llm.prompt_cache import kept_from, shared_texts
+from rubrica.llm.prompt_cache import fewest_cached_characters, shared_texts
 from rubrica.llm.reasoning import THINKING
 
 VERSION = "2023-06-01"
@@ -143,9 +143,9 @@ class AnthropicModel(HttpModel):
         return MessageAssembly()
 
     def _body(self, request: Request, images: Mapping[str, Picture]) -> dict[str, Any]:
-        least, (system_text, told) = kept_from(self._model), shared_texts(request)
+        least, (system_text, shared_text) = fewest_cached_characters(self._model), shared_texts(request)
         system = _system(request, marked=len(system_text) >= least)
-        split = bool(told) and len(system_text) + len(told) >= least
+        split = bool(shared_text) and len(system_text) + len(shared_text) >= least
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": request.max_tokens,

@@ -12,7 +12,6 @@ import json
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,8 +35,7 @@ class CacheError(RubricaError):
     """The cache file cannot be used at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(msgspec.Struct, frozen=True):
     """What a cache holds and how often it helped."""
 
     entries: int

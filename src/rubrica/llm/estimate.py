@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from .budget import Price
 from .model import ModelError, Reply, Request, Usage
 from .price import estimate_tokens, price
-from .prompt_cache import kept_from, shared_texts
+from .prompt_cache import fewest_cached_characters, shared_texts
 
 OUTPUT_TOKENS = 120
 """Tokens that a reply without a form is taken to have, where the request does not allow fewer."""
@@ -17,8 +18,7 @@ LIKELY_ITEMS = 2
 """Of a list in a reply."""
 
 
-@dataclass(slots=True)
-class CostEstimate:
+class CostEstimate(msgspec.Struct):
     """Calls and tokens so far. `usd` is None where the price is not known."""
 
     model: str
@@ -53,13 +53,13 @@ class UsageEstimator:
     """
 
     def __init__(self, model: str) -> None:
-        self._kept_from = kept_from(model)
+        self._kept_from = fewest_cached_characters(model)
         self._kept: dict[int, int] = {}  # tokens of beginnings, by their hash
 
     def of(self, request: Request) -> Usage:
-        form, (system, told) = str(request.schema), shared_texts(request)  # the form comes before all else
+        form, (system, shared_text) = str(request.schema), shared_texts(request)  # the form comes before all else
         known = kept = 0
-        for beginning in ((system,), (system, told)):
+        for beginning in ((system,), (system, shared_text)):
             if sum(map(len, beginning)) >= self._kept_from:
                 key = hash((form, beginning))
                 known = max(known, self._kept.get(key, 0))

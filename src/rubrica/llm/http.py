@@ -121,10 +121,10 @@ class HttpSession:
     async def _content(self, stream: StreamReader, url: URL) -> bytes:
         content = await stream.readany()
         if not stream.at_eof():
-            whole = bytearray(content)
-            while len(whole) <= self._largest_answer and (chunk := await stream.readany()):
-                whole += chunk
-            content = bytes(whole)
+            received = bytearray(content)
+            while len(received) <= self._largest_answer and (chunk := await stream.readany()):
+                received += chunk
+            content = bytes(received)
         if len(content) > self._largest_answer:
             raise _too_long(url, self._largest_answer)
         return content
@@ -165,7 +165,7 @@ class StreamingAnswer:
             trouble = _of_connection(error, self._response.url, self._timeout)
         raise trouble
 
-    async def whole(self) -> HttpAnswer:
+    async def read_all(self) -> HttpAnswer:
         """All of it; of an error as much as one can be long. Then it is closed."""
         body, good = bytearray(), 200 <= self.status < 300
         longest = self._largest if good else _LONGEST_ERROR

@@ -39,8 +39,7 @@ PASSED_ON: ContextVar[Mapping[str, str]] = ContextVar("rubrica_passed_on")
 """Headers of a request that are sent along with whatever is asked for it: the trace that it belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalField:
+class OptionalField(msgspec.Struct, frozen=True):
     """A field of a request that some models refuse. The request is as good, or nearly, without it.
 
     `hints` are how refusals name it. With `any_fault`, every complaint that names it counts; without,
@@ -157,7 +156,7 @@ class HttpModel(ABC):
         listener.begin()
         answer = await self.open(body)
         if not 200 <= answer.status < 300 or "event-stream" not in answer.headers.get("content-type", ""):
-            return await answer.whole()  # an error, or a server that does not stream
+            return await answer.read_all()  # an error, or a server that does not stream
         lines, whole, size = EventLines(), self._assembly(), 0
         try:
             while chunk := await answer.some():
@@ -169,7 +168,7 @@ class HttpModel(ABC):
                         words = self.shown(read_error_body(_encode(event)).message)
                         raise ModelError("overloaded", f"{self.name}: the provider failed half-way: {words}")
                     if piece := whole.take(event):
-                        listener.hear(piece)
+                        listener.receive(piece)
         finally:
             answer.close()
         if not whole.ended:

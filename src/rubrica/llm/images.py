@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from rubrica.llm.model import ModelError, Request
 
@@ -14,8 +15,7 @@ LARGEST_IMAGE = 20_000_000
 """Bytes of an image file; providers take less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """An image as a provider takes it: an address it fetches itself, or base64 with its media type."""
 
     url: str = ""

@@ -104,7 +104,7 @@ class AdaptiveLimit:
             self._doubling = False
             self._level = max(self.least, self._level * self.shrink)
 
-    def strain(self, seen: int) -> None:
+    def overload(self, seen: int) -> None:
         """A call that began in epoch `seen` met an overloaded server: too much only if many do."""
         self._strain += _RECENT * (1.0 - self._strain)
         if self._strain > _STRAINED:
@@ -140,9 +140,9 @@ class CallSlot:
         """The provider said that it is asked too often."""
         self._limit.contract(self._epoch)
 
-    def strained(self) -> None:
+    def overloaded(self) -> None:
         """The provider was overloaded, for whatever reason."""
-        self._limit.strain(self._epoch)
+        self._limit.overload(self._epoch)
 
     def step_out(self) -> None:
         """Give the slot up, perhaps for a while, so that others can use it."""

@@ -1,4 +1,4 @@
-"""What a language model is to Rubrica: a Request in, a Reply out, or a ModelError that says what to do next."""
+"""The interface of language models: a Request in, a Reply out, or a ModelError that says whether to retry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Trouble = Literal[
     "rejected",  # 4xx: the request itself is at fault; trying again cannot help
     "unauthorised",  # 401, 403: no key, or a wrong one
     "over_budget",  # not asked, because the budget is used up
-    "tripped",  # not asked, because the provider failed too often just now
+    "tripped",  # not asked, because the provider has failed too often recently
 ]
 
 

@@ -14,7 +14,7 @@ from rubrica.llm.http import HttpAnswer
 from rubrica.llm.http_model import HttpModel, OptionalField, address, schema_name
 from rubrica.llm.images import Picture
 from rubrica.llm.model import ChatMessage, Reply, Request, StopReason, TokenChance, Usage
-from rubrica.llm.prompt_cache import kept_from, shared_texts
+from rubrica.llm.prompt_cache import fewest_cached_characters, shared_texts
 
 _STOPS: dict[str | None, StopReason] = {"stop": "end", "length": "length", "content_filter": "refusal"}
 
@@ -170,9 +170,9 @@ class OpenAIModel(HttpModel):
         """The messages in which the shared beginning of a request ends, where this model wants to be told."""
         if not _MARKED.match(self._model) or "prompt_cache_options" in self._left_out:
             return ()
-        least, (system, told) = kept_from(self._model), shared_texts(request)
-        goes_on = not told and any(message.role == "assistant" for message in request.messages)
-        if goes_on or len(system) + len(told) < least:  # a conversation that goes on is kept whole, as it grows
+        least, (system, shared_text) = fewest_cached_characters(self._model), shared_texts(request)
+        goes_on = not shared_text and any(message.role == "assistant" for message in request.messages)
+        if goes_on or len(system) + len(shared_text) < least:  # a conversation that goes on is kept whole, as it grows
             return ()
         instructions = [message for message in request.messages if message.role == "system" and len(system) >= least]
         return (*instructions[-1:], *(message for message in request.messages if isinstance(message.shared, int)))

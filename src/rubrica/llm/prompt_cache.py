@@ -25,10 +25,10 @@ _LONGER = (
 
 
 @lru_cache(maxsize=256)
-def kept_from(model: str) -> int:
+def fewest_cached_characters(model: str) -> int:
     """How many characters the beginning of a request must have for a model's provider to keep it.
 
-    >>> kept_from("openai:gpt-4o-mini"), kept_from("anthropic:claude-haiku-4-5")
+    >>> fewest_cached_characters("openai:gpt-4o-mini"), fewest_cached_characters("anthropic:claude-haiku-4-5")
     (4096, 16384)
     """
     tokens = next((least for named, least in _LONGER if named.search(model)), LEAST_TOKENS)
@@ -38,15 +38,17 @@ def kept_from(model: str) -> int:
 def shared_texts(request: Request) -> tuple[str, str]:
     """What a request has in common with others: its system text, and the beginning of what follows."""
     system = "".join(message.content for message in request.messages if message.role == "system")
-    told = next((message for message in request.messages if message.role != "system"), None)
-    return system, told.content[: told.shared] if told is not None and isinstance(told.shared, int) else ""
+    user_message = next((message for message in request.messages if message.role != "system"), None)
+    return system, user_message.content[: user_message.shared] if user_message is not None and isinstance(
+        user_message.shared, int
+    ) else ""
 
 
-def reads_for_less(model: str, price: Callable[[str, Usage], float | None]) -> bool:
+def caches_for_less(model: str, price: Callable[[str, Usage], float | None]) -> bool:
     """Whether input that the provider of a model has kept is cheaper than other input, as far as prices are known.
 
     >>> from rubrica.llm.price import price
-    >>> reads_for_less("openai:gpt-4o-mini", price), reads_for_less("openai:gpt-4", price)
+    >>> caches_for_less("openai:gpt-4o-mini", price), caches_for_less("openai:gpt-4", price)
     (True, False)
     """
     fresh, kept = price(model, Usage(1000)), price(model, Usage(1000, cached_input_tokens=1000))

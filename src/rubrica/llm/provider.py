@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from rubrica.llm.breaker import CircuitBreaker
 from rubrica.llm.limits import AdaptiveLimit
@@ -49,8 +50,7 @@ class ClientSettings(Protocol):
     def base_url_of(self, provider: str) -> str: ...
 
 
-@dataclass(slots=True)
-class ProviderLimits:
+class ProviderLimits(msgspec.Struct):
     """The limits and breakers of all models of one command: one of each per model, address and key.
 
     Providers limit and lose single models, so one that fails says nothing about the others of its provider.
@@ -59,7 +59,7 @@ class ProviderLimits:
     noticed: Callable[[str, ModelError], None] | None = None  # told of every call that failed
     use: str = ""  # what the models are asked for: breakers of different uses do not concern each other
     rate: CallRate | None = None  # None: as the settings say, for this process alone
-    _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = field(default_factory=dict)
+    _gates: dict[tuple[str, str, str], tuple[AdaptiveLimit, CircuitBreaker]] = msgspec.field(default_factory=dict)
     _shared: SharedBreakers | None = None
 
     def share(self, shared: SharedBreakers) -> None:
@@ -106,8 +106,7 @@ def _place(model: str, base_url: str, key: str) -> tuple[str, str, str]:
     return model, base_url, hashlib.sha256(key.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class CallGate:
+class CallGate(msgspec.Struct, frozen=True):
     """What every call to a client goes through."""
 
     limit: AdaptiveLimit
@@ -116,8 +115,7 @@ class CallGate:
     admission: Admission | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectedClient(Generic[C]):
+class ConnectedClient(msgspec.Struct, Generic[C], frozen=True):
     """The client of a model, which makes one attempt a call, and what stands around it."""
 
     client: C
@@ -138,17 +136,15 @@ class ConnectedClient(Generic[C]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ClientOptions:
+class ClientOptions(msgspec.Struct, frozen=True):
     """What a client is made with, besides the name of its model."""
 
     settings: ClientSettings
-    limits: ProviderLimits = field(default_factory=ProviderLimits)
+    limits: ProviderLimits = msgspec.field(default_factory=ProviderLimits)
     session: HttpSession | None = None  # shared connections; without them a client has its own
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """One kind of models, named ``NAME:…``. A client that tells its `protocol` is streamed by the gateway.
 
     >>> from rubrica.llm.scripted import ScriptedModel

@@ -83,8 +83,8 @@ class PublicModel:
             return await self._model(request)
         except ModelError as error:
             LOG.warning("%s: %s", self.name, error)
-            said = PUBLIC_TROUBLES[error.trouble]
-            raise ModelError(error.trouble, said, retry_after=error.retry_after, status=error.status) from None
+            message = PUBLIC_TROUBLES[error.trouble]
+            raise ModelError(error.trouble, message, retry_after=error.retry_after, status=error.status) from None
 
     async def close(self) -> None:
         await self._model.close()

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 BURST = 5.0
 """Seconds' worth that may be sent at once after a pause."""
 MINUTE = 60.0
@@ -56,15 +58,14 @@ class MinuteAllowance:
         return max(0.0, needed / refill)
 
 
-@dataclass(slots=True)
-class RateLimit:
+class RateLimit(msgspec.Struct):
     """Requests and tokens a minute for every place by itself: a model at an address, with one key."""
 
     requests: float | None = None
     tokens: float | None = None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
-    _places: dict[str, tuple[MinuteAllowance | None, MinuteAllowance | None]] = field(default_factory=dict)
+    _places: dict[str, tuple[MinuteAllowance | None, MinuteAllowance | None]] = msgspec.field(default_factory=dict)
 
     def delay(self, place: str, tokens: int) -> float:
         """Claim a call, and tell how many seconds it has to wait."""

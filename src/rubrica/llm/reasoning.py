@@ -15,11 +15,13 @@ _REASONING = re.compile(r"(?:^|[:#/])(?:o[1-9]|gpt-[5-9](?!.*chat)|deepseek-r|qw
 
 
 @lru_cache(maxsize=256)
-def room_for(model: str, effort: Effort | None = None) -> int:
+def reasoning_tokens(model: str, effort: Effort | None = None) -> int:
     """Tokens that a model may need before its reply begins: by the effort, else by its name, and none for most.
 
-    >>> room_for("openai:gpt-4o-mini"), room_for("openai:o4-mini"), room_for("anthropic:claude-sonnet-4-5", "low")
-    (0, 8192, 2048)
+    >>> reasoning_tokens("openai:gpt-4o-mini"), reasoning_tokens("openai:o4-mini")
+    (0, 8192)
+    >>> reasoning_tokens("anthropic:claude-sonnet-4-5", "low")
+    2048
     """
     if effort is not None:
         return THINKING[effort]

@@ -10,8 +10,9 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from rubrica.llm.breaker import BreakerTicket, CircuitBreaker
 from rubrica.llm.deadlines import Deadlines
@@ -25,8 +26,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """How long and how often to try. All in seconds but `attempts`."""
 
     attempts: int = 4
@@ -46,10 +46,10 @@ class RetryPolicy:
         >>> calm.pause(1, 7.0)
         7.25
         """
-        whole = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
+        longest = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
         if retry_after is not None:
-            return max(0.0, retry_after) + whole * self.random()
-        return whole * (0.5 + 0.5 * self.random())
+            return max(0.0, retry_after) + longest * self.random()
+        return longest * (0.5 + 0.5 * self.random())
 
 
 class Retrying:
@@ -143,7 +143,7 @@ class Retrying:
         if error.trouble == "rate_limited":
             slot.congested()
         elif error.trouble == "overloaded":
-            slot.strained()
+            slot.overloaded()
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
         """Seconds until the next attempt; raises the error again where there is to be none."""

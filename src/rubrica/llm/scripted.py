@@ -49,10 +49,10 @@ class _Step:
         except re2.error as error:
             raise RubricaError(f"the pattern {line.pattern!r} cannot be used: {error}") from error
 
-    def fits(self, said: str) -> bool:
-        if self.line.match is not None and self.line.match not in said:
+    def fits(self, prompt: str) -> bool:
+        if self.line.match is not None and self.line.match not in prompt:
             return False
-        return self.pattern is None or self.pattern.search(said) is not None
+        return self.pattern is None or self.pattern.search(prompt) is not None
 
 
 Script = Sequence[Any] | Mapping[str, Any] | Callable[[Request], Any]
@@ -96,15 +96,15 @@ class ScriptedModel:
         self.requests.append(request)
         if self._function is not None:
             return self._answer(_Step(_line(self._function(request))))
-        said = request.messages[-1].content if request.messages else ""
+        prompt = request.messages[-1].content if request.messages else ""
         for index, step in enumerate(self._unused):
-            if step.fits(said):
+            if step.fits(prompt):
                 del self._unused[index]
                 return self._answer(step)
         for step in reversed(self._steps):
-            if step.fits(said):
+            if step.fits(prompt):
                 return self._answer(step)
-        raise ModelError("rejected", f"{self.name}: no line fits a request that ends with {said[-80:]!r}")
+        raise ModelError("rejected", f"{self.name}: no line fits a request that ends with {prompt[-80:]!r}")
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -11,11 +11,11 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+import msgspec
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -45,8 +45,7 @@ class SettingsError(RubricaError):
     """A setting cannot be used; says which file or variable and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSetting:
+class ShownSetting(msgspec.Struct, frozen=True):
     """One setting as `rubrica config` shows it; keys are masked."""
 
     name: str

@@ -104,8 +104,8 @@ class SharedBreakers:
         self._more.clear()
         now = asyncio.get_running_loop().time()
         if waiting := dict(self._waiting):
-            told = [msgspec.structs.replace(news, age=news.age + now - since) for news, since in waiting.values()]
-            await self._board.publish(told)
+            shared = [msgspec.structs.replace(news, age=news.age + now - since) for news, since in waiting.values()]
+            await self._board.publish(shared)
             self._waiting = {place: one for place, one in self._waiting.items() if waiting.get(place) is not one}
         for news in await self._board.poll():
             if news.place in self._waiting or self._heard.get(news.place) == news.stamp:

@@ -23,10 +23,10 @@ class TextListener(Protocol):
 
     def begin(self) -> None: ...
 
-    def hear(self, text: str) -> None: ...
+    def receive(self, text: str) -> None: ...
 
 
-def _tell_nobody(_text: str, _anew: bool) -> None:
+def _ignore_text(_text: str, _anew: bool) -> None:
     pass
 
 
@@ -34,25 +34,25 @@ def _tell_nobody(_text: str, _anew: bool) -> None:
 class Transcript:
     """Keeps a reply while it is written, and passes it on. `tell` hears a piece, and whether the reply begins anew."""
 
-    tell: Callable[[str, bool], None] = _tell_nobody
-    told: bool = False
+    tell: Callable[[str, bool], None] = _ignore_text
+    has_text: bool = False
     _anew: bool = False
     _pieces: list[str] = field(default_factory=list)
     _longest: str = ""  # of the attempts before this one
 
     @property
-    def kept(self) -> str:
+    def longest_text(self) -> str:
         """What came of the attempt that came furthest."""
         return max(self._longest, "".join(self._pieces), key=len).strip()
 
     def begin(self) -> None:
-        self._anew = self.told
-        self._longest, self._pieces = self.kept, []
+        self._anew = self.has_text
+        self._longest, self._pieces = self.longest_text, []
 
-    def hear(self, text: str) -> None:
+    def receive(self, text: str) -> None:
         self._pieces.append(text)
         self.tell(text, self._anew)
-        self.told, self._anew = True, False
+        self.has_text, self._anew = True, False
 
 
 class StreamAssembly(Protocol):
@@ -70,7 +70,7 @@ _LISTENER: ContextVar[TextListener | None] = ContextVar("text_listener", default
 
 
 @contextmanager
-def heard_by(listener: TextListener) -> Iterator[None]:
+def streaming_to(listener: TextListener) -> Iterator[None]:
     """Let the calls that are made inside be heard while they are answered, where the provider streams."""
     token = _LISTENER.set(listener)
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSet:
+class AnswerSet(msgspec.Struct, frozen=True):
     """The labels of one axis. A label without a value leaves the axis unscored, with the judge's reason."""
 
     values: Mapping[str, float | None]
@@ -25,13 +25,13 @@ class AnswerSet:
         values = {label: "not scored" if value is None else f"{value:g}" for label, value in self.values.items()}
         return ", ".join(f"{label} ({value})" for label, value in values.items())
 
-    def find(self, said: str) -> str | None:
+    def find(self, text: str) -> str | None:
         """The label that somebody wrote, letter case, spaces and hyphens aside; None where it is none of them.
 
         >>> AnswerSet({"met": 1, "partly_met": 0.5, "unmet": 0}).find("Partly met.")
         'partly_met'
         """
-        wanted = _plain(said)
+        wanted = _plain(text)
         return next((label for label in self.values if _plain(label) == wanted), None)
 
     def label_of(self, value: float) -> str:

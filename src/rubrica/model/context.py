@@ -201,12 +201,18 @@ class Context(BaseModel):
         >>> Context.of({"prompt": "Why?"}).has_response, Context.of({"prompt": "Why?", "response": ""}).has_response
         (False, True)
         """
-        return bool(self.response) or "response" in self.model_fields_set
+        return bool(self.response) or "response" in self.model_fields_set or _last_speaker(self) == "assistant"
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether the last word of a chat is the user's, and no response is given."""
+        return _last_speaker(self) == "user" and not self.has_response
 
     def as_given(self, mode: Literal["json", "python"] = "json") -> dict[str, Any]:
-        """What was given of it, to be read by `of` again; with criteria, an empty response is told apart from none."""
+        """What was given of it, to be read by `of` again; an empty response is told apart from none."""
         found = self.model_dump(mode=mode, exclude_defaults=True)
-        return {**found, "response": ""} if self.criteria and self.has_response and not self.response else found
+        matters = bool(self.criteria or self.messages)
+        return {**found, "response": ""} if matters and self.has_response and not self.response else found
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -265,8 +271,10 @@ def _sorted_keys(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hint(fault: Mapping[str, Any]) -> str:
-    """What a key of a criterion may have been meant for, where nothing knows it."""
+    """What a key of a criterion may have been meant for, where nothing knows it, or what a name looks like."""
     place = fault["loc"]
+    if place[:1] == ("criteria",) and fault["type"] == "string_pattern_mismatch":
+        return " (a letter, then letters, digits and _)"
     if fault["type"] != "extra_forbidden" or place[0] != "criteria" or len(place) != 3:
         return ""
     return f" ({did_you_mean(str(place[-1]), Criterion.model_fields, 'remove it')})"
@@ -285,5 +293,10 @@ def _last(context: Context, role: str) -> str:
 
 def _answer(context: Context) -> str:
     """The last answer, unless the user spoke again after it: nobody has answered that yet."""
-    speakers = [message.role for message in context.messages if message.role in ("user", "assistant")]
-    return _last(context, "assistant") if speakers[-1:] == ["assistant"] else ""
+    return _last(context, "assistant") if _last_speaker(context) == "assistant" else ""
+
+
+def _last_speaker(context: Context) -> str | None:
+    """Who of the two has the last word of a chat."""
+    roles = (message.role for message in reversed(context.messages))
+    return next((role for role in roles if role in ("user", "assistant")), None)

@@ -63,17 +63,23 @@ def check_criteria(criteria: Sequence[Criterion]) -> None:
     """Refuse criteria that stand there twice, or that nobody can earn points by: a ValueError says so."""
     if not criteria:
         return
-    if twice := _twice(" ".join(one.criterion.split()).casefold() for one in criteria):
-        raise ValueError(f"the criterion {_short(twice)!r} is given twice; leave one out")
+    if twice := _twice(map(_folded, criteria)):
+        given = next(one.criterion for one in criteria if _folded(one) == twice)
+        raise ValueError(f"the criterion {_short(given)!r} is given twice; leave one out")
     if twice := _twice(criterion_names(criteria)):
         raise ValueError(f"two criteria are called {twice!r}; give each its own id")
     if all(one.points < 0 for one in criteria):
-        raise ValueError("the points are all negative, so nothing can be earned; give at least one points above zero")
+        raise ValueError("the points are all negative, so nothing can be earned; give some of them points above zero")
 
 
 def criterion_names(criteria: Sequence[Criterion]) -> list[str]:
     """What criteria are called: by their ids, else by their places from 1."""
     return [one.id or f"c{number}" for number, one in enumerate(criteria, 1)]
+
+
+def _folded(criterion: Criterion) -> str:
+    """The words of a criterion, whatever their case and the space between them."""
+    return " ".join(criterion.criterion.split()).casefold()
 
 
 def _twice(words: Iterable[str]) -> str | None:

@@ -65,7 +65,7 @@ class Vote(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Remarks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a judge says beside its scores."""
+    """What a judge says besides its scores."""
 
     issues: tuple[str, ...] = ()
     strengths: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     reason: str = ""
     confidence: float = 1.0
     source: Source = "code"
-    offline: bool = False  # an offline recipe stood in for a judge
+    offline: bool = False  # scored by an offline recipe instead of a judge
     hits: tuple[RuleHit, ...] = ()
     start: float = 0.0  # points before any rule
     cost: Cost | None = None

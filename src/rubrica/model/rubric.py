@@ -1,4 +1,4 @@
-"""The rubric document as a whole, as an author writes it."""
+"""The rubric document, as an author writes it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Rubric(BaseModel):
 
     @cached_property
     def hash(self) -> str:
-        """Identifies the content: equal documents have equal hashes, however written or listed."""
+        """Identifies the content: equal documents have equal hashes, whatever their formatting and order."""
         content = self.model_dump(mode="json", exclude_defaults=True, exclude={"category", "tags"})
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -116,7 +116,7 @@ class Rubric(BaseModel):
         return self._changed(judging=self.judging.model_copy(update={"offline": offline}))
 
     def scored_in_full(self) -> Rubric:
-        """The same rubric with every dimension scored, even where the verdict is decided already."""
+        """The same rubric with every dimension scored, even if the verdict is already decided."""
         if self.judging.stop == "never":
             return self
         return self._changed(judging=self.judging.model_copy(update={"stop": "never"}))

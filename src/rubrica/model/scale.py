@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .bounds import Number
@@ -62,8 +62,7 @@ def share_of(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low)
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(msgspec.Struct, frozen=True):
     """What the values from `low` to `high` look like in practice."""
 
     low: float
@@ -99,7 +98,7 @@ def anchor_gaps(anchors: tuple[Anchor, ...], scale: Scale) -> list[str]:
     ['nothing covers the values between 4 and 7']
     """
     rising = anchors[::-1]
-    whole = all(end.is_integer() for anchor in rising for end in (anchor.low, anchor.high))
+    integral = all(end.is_integer() for anchor in rising for end in (anchor.low, anchor.high))
     gaps = []
     if rising[0].low > scale.min:
         gaps.append(f"nothing covers {scale.min:g} to {rising[0].low:g}")
@@ -107,9 +106,9 @@ def anchor_gaps(anchors: tuple[Anchor, ...], scale: Scale) -> list[str]:
         gaps.append(f"the anchor from {rising[0].low:g} starts below the scale's min {scale.min:g}")
     for below, above in pairwise(rising):
         step = above.low - below.high
-        if step < 0 or (step == 0 and whole and above.low == below.high and above.high > above.low):
+        if step < 0 or (step == 0 and integral and above.low == below.high and above.high > above.low):
             gaps.append(f"two anchors cover {above.low:g}")
-        elif step > 0 and not (whole and step == 1):
+        elif step > 0 and not (integral and step == 1):
             gaps.append(f"nothing covers the values between {below.high:g} and {above.low:g}")
     if rising[-1].high < scale.max:
         gaps.append(f"nothing covers {rising[-1].high:g} to {scale.max:g}")

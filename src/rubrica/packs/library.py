@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import msgspec
 
 from rubrica.engine.cases import BadLine, Case, read_cases
 from rubrica.engine.expand import slug
@@ -33,8 +34,7 @@ MAIN = "rubric.yaml"
 EXAMPLES = "examples.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Bundled:
+class Bundled(msgspec.Struct, frozen=True):
     """A rubric that comes with Rubrica, or with an installed package."""
 
     pack: str

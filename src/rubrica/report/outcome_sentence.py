@@ -9,7 +9,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
@@ -29,8 +30,7 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 _WORDS = {">=": "", ">": "more than ", "<=": "at most ", "<": "less than "}
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeFacts:
+class OutcomeFacts(msgspec.Struct, frozen=True):
     """What the sentence is made of; values of dimensions are on their own scale."""
 
     verdict: str
@@ -41,8 +41,7 @@ class OutcomeFacts:
     dimensions: Mapping[str, float | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(msgspec.Struct, frozen=True):
     """One comparison that a verdict needs: a name, and a number or the name of one."""
 
     name: str
@@ -70,7 +69,7 @@ class OutcomeSentences:
         if because:
             said.insert(0, sentence(because))
         if lost := self._most_lost(facts):
-            said.append(f"Most lost: {lost}.")
+            said.append(sentence(f"Most lost: {lost}"))
         return " ".join(said)
 
     def _as_it_says(self, facts: OutcomeFacts) -> str:

@@ -252,9 +252,9 @@ def _rounded(value: float) -> float:
     return round(value, 2 - math.floor(math.log10(abs(value)))) if value else 0.0
 
 
-def share_told(count: int, total: int) -> str:
+def share_text(count: int, total: int) -> str:
     """
-    >>> share_told(3, 12)
+    >>> share_text(3, 12)
     '3 of 12 (25%)'
     """
     return f"{count:,} of {total:,} ({percent(count / total)})" if total else "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,14 +41,13 @@ class BadCase(BadLine):
     repeat: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """One pass over cases."""
 
     run_rubrics: RunRubrics
     tally: RunTally
     on_broken: Callable[[BadLine], None]
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # context for cases that do not say
+    defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)  # context for cases that do not say
     evaluator: Evaluator | None = None  # None: one after the other, by code alone
     repeat: int = 1  # how often each case is judged
     wanted: Callable[[CaseWork], bool] | None = None  # None: all of them

@@ -27,21 +27,21 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
 
     Whoever listens to evaluations, such as telemetry, hears nothing of a bulk run, so then it has to be asked for.
     """
-    cases, asked = request.cases.found(), request.bulk
+    cases, asked = request.cases.with_files(), request.bulk
     asked = True if asked is None and request.cluster is not None and not request.judging.names else asked
     by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _size(cases.files) < SMALL):
         return False
     try:
         with requires("tables", "--bulk"):
-            from .bulk.run import LARGE, serves  # here, since polars takes half a second to load
+            from .bulk.run import LARGE, supports  # here, since polars takes half a second to load
     except MissingExtraError:
         if asked:
             raise
         return False
     everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
     everything = everything and cases.layout == AS_IT_IS and all(map(_is_plain, cases.files))
-    possible = plan is not None and everything and serves(plan, cases.files)
+    possible = plan is not None and everything and supports(plan, cases.files)
     if asked and not possible:
         raise RubricaError(
             "--bulk takes JSONL or Parquet files and --rubric, without --judge, --context, --map, --filter, --sample "

@@ -61,14 +61,14 @@ class CaseTexts:
             return dict(self._read(wanted))
         return {}
 
-    def holding(self, text: str) -> set[CaseKey]:
+    def cases_containing(self, text: str) -> set[CaseKey]:
         """The cases whose prompt or response holds a text, whatever its letters' case."""
-        sought = text.casefold()
+        query = text.casefold()
         with suppress(RubricaError, OSError):
             return {
                 key
                 for key, texts in self._all()
-                if sought in texts.prompt.casefold() or sought in texts.response.casefold()
+                if query in texts.prompt.casefold() or query in texts.response.casefold()
             }
         return set()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rubrica.engine.cases import BadLine
 from rubrica.errors import JsonError
@@ -16,8 +17,7 @@ from rubrica.model.rubric import Rubric
 _KEPT = ("human", "group", "rater")
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceTerms:
+class PreferenceTerms(msgspec.Struct, frozen=True):
     """How responses are compared."""
 
     rubric: Rubric | None = None
@@ -25,14 +25,13 @@ class PreferenceTerms:
     labels: Sequence[str] = LETTERS
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCase:
+class ComparedCase(msgspec.Struct, frozen=True):
     """Some responses to one prompt, by name."""
 
     id: str
     prompt: str
     responses: dict[str, str]
-    kept: dict[str, Any] = field(default_factory=dict)  # what is written out again: human, group, rater
+    kept: dict[str, Any] = msgspec.field(default_factory=dict)  # what is written out again: human, group, rater
 
 
 def read_comparisons(lines: Iterable[bytes]) -> Iterator[ComparedCase | BadLine]:

@@ -71,7 +71,7 @@ class _Chunk:
         self.is_lost = False  # with the process that had it
 
     @property
-    def is_back(self) -> bool:
+    def is_done(self) -> bool:
         return bool(self.results or self.answer)
 
     def judged(self) -> list[Judged]:
@@ -94,13 +94,13 @@ class _CoreProcess:
             stdout=subprocess.PIPE,
             env=worker_environment(),
         )
-        self.orders, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
+        self.requests, self.answers = cast("BinaryIO", self.process.stdin), cast("BinaryIO", self.process.stdout)
         self.chunks: deque[_Chunk] = deque()
         self.is_ready = False  # to be handed cases: it has started, and was not lost since
         self._given: SimpleQueue[_Chunk | None] = SimpleQueue()
         self._sent: set[str] = set()  # hashes of rubrics
 
-    def give(self, chunk: _Chunk | None) -> None:
+    def submit(self, chunk: _Chunk | None) -> None:
         """A chunk to hand over; None: there are no more."""
         self._given.put(chunk)
 
@@ -108,9 +108,9 @@ class _CoreProcess:
         """Hand over what is given, as fast as the process reads it. One that is gone is noticed where it answers."""
         with suppress(OSError, ValueError):
             while (chunk := self._given.get()) is not None:
-                write_message(self.orders, self._message(chunk))
+                write_message(self.requests, self._message(chunk))
         with suppress(OSError):
-            self.orders.close()
+            self.requests.close()
 
     def _message(self, chunk: _Chunk) -> bytes:
         rubrics = {}
@@ -123,7 +123,7 @@ class _CoreProcess:
 
     def end(self) -> None:
         """It holds nothing that is wanted, so it need not end by itself."""
-        self.give(None)
+        self.submit(None)
         self.process.kill()
         self.process.wait()
 
@@ -155,7 +155,7 @@ class _CorePool:
     def _drawn(self, waiting: Iterator[CaseWork]) -> Iterator[Judged]:
         while True:
             self._hand_out(waiting)
-            if not self._order or not self._order[0].is_back:
+            if not self._order or not self._order[0].is_done:
                 own = self._own_chunk(waiting)
                 if own is not None:
                     own.results = list(evaluate_each(own.works))
@@ -163,12 +163,12 @@ class _CorePool:
                     return
                 else:
                     self._wait_for(self._order[0])
-            while self._order and self._order[0].is_back:
+            while self._order and self._order[0].is_done:
                 yield from self._order.popleft().judged()
 
     def _wait_for(self, chunk: _Chunk) -> None:
         with self._news:
-            self._news.wait_for(lambda: chunk.is_back or chunk.is_lost)
+            self._news.wait_for(lambda: chunk.is_done or chunk.is_lost)
 
     def _hand_out(self, waiting: Iterator[CaseWork]) -> None:
         """Fill up every process that is ready."""
@@ -177,11 +177,11 @@ class _CorePool:
                 with self._news:
                     chunk.is_lost = not process.is_ready
                     process.chunks.append(chunk)
-                process.give(chunk)
+                process.submit(chunk)
 
     def _own_chunk(self, waiting: Iterator[CaseWork]) -> _Chunk | None:
         """A chunk for this process: one that was lost with another, or else the next one."""
-        lost = next((chunk for chunk in self._order if chunk.is_lost and not chunk.is_back), None)
+        lost = next((chunk for chunk in self._order if chunk.is_lost and not chunk.is_done), None)
         return lost or self._next_chunk(waiting)
 
     def _next_chunk(self, waiting: Iterator[CaseWork]) -> _Chunk | None:

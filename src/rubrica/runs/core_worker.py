@@ -56,14 +56,14 @@ def evaluated(sent: SentRubrics, message: CaseMessage) -> ResultMessage:
         return ResultMessage(message.ticket, b"", str(error))
 
 
-def serve(orders: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Evaluate what is asked for until there is no more."""
     decoder, sent = msgspec.msgpack.Decoder(CaseChunk), SentRubrics()
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     gc.enable()
     write_message(answers, READY)
-    while (body := read_message(orders)) is not None:
+    while (body := read_message(requests)) is not None:
         chunk = decoder.decode(body)
         for wanted, document in chunk.rubrics.items():
             sent.add(wanted, document)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -59,10 +58,10 @@ class RunNote(msgspec.Struct, frozen=True):
 
 
 RunEvent = RunOpened | RunAdvanced | BulkProgress | LineBroken | IdRepeated | RunNote
-Tell = Callable[[RunEvent], None]
+EventCallback = Callable[[RunEvent], None]
 
 
-def unheard(_event: RunEvent) -> None:
+def ignore_event(_event: RunEvent) -> None:
     """For whoever wants the outcome only."""
 
 
@@ -84,8 +83,7 @@ class RunCounts(msgspec.Struct, frozen=True):
 RunEnding = Literal["finished", "stopped", "unanswered"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(msgspec.Struct, frozen=True):
     """How an execution ended: at the end of the cases, stopped by whoever asked for it, or because no model answered.
 
     However it ended, what was judged is kept, and executing the same request goes on.
@@ -93,7 +91,7 @@ class RunOutcome:
 
     ending: RunEnding
     counts: RunCounts
-    rubrics: Mapping[str, Rubric] = field(default_factory=dict)  # those used, by name
+    rubrics: Mapping[str, Rubric] = msgspec.field(default_factory=dict)  # those used, by name
     bulk: bool = False
     tally: RunTally | None = None  # the figures of the whole run, where it is finished
     reason: str = ""  # why no model answered

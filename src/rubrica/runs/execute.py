@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.audience import listeners
 from rubrica.engine.cases import BadLine, Case
@@ -26,6 +26,7 @@ from .bulk_choice import bulk_options, takes_bulk
 from .core_evaluator import CoreEvaluator
 from .cores import cores
 from .events import (
+    EventCallback,
     IdRepeated,
     LineBroken,
     RunCounts,
@@ -34,8 +35,7 @@ from .events import (
     RunNote,
     RunOpened,
     RunOutcome,
-    Tell,
-    unheard,
+    ignore_event,
 )
 from .files.case_source import CaseSource, cases_of
 from .files.folder import RunOpening, open_run_folder
@@ -62,27 +62,30 @@ def utc_now() -> datetime:
 
 
 def execute_run(
-    request: RunRequest, tell: Tell = unheard, stop: Event | None = None, clock: Callable[[], datetime] = utc_now
+    request: RunRequest,
+    on_event: EventCallback = ignore_event,
+    stop: Event | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> RunOutcome:
-    """Judge what is still to be judged, and make of the folder what a finished run has.
+    """Judge what is still to be judged, and write the files of a finished run.
 
     Setting `stop` ends it after the evaluation that is finished next, as Ctrl-C does at once; a bulk run takes Ctrl-C
     only. A RubricaError says why a run cannot be executed at all.
     """
-    request = replace(request, cases=request.cases.found())
+    request = replace(request, cases=request.cases.with_files())
     cases = request.cases
     with ExitStack() as stack:
-        tell = _kept_in_store(request, tell, stack)
-        jury = _opened_jury(request, tell, stack)
+        on_event = _mirror_to_store(request, on_event, stack)
+        jury = _open_judges(request, on_event, stack)
         rubrics = RunRubrics(request.rubric, cases.judged_by(jury.judge_of) if jury is not None else None)
         manifest = request.manifest(clock())
         if takes_bulk(request, rubrics.plan(None) if request.rubric is not None else None):
             manifest = msgspec.structs.replace(manifest, kind="bulk")
         if cases.material is None:
-            _look_at(cases, tell)
+            _report_layout_notes(cases, on_event)
         opening = stack.enter_context(open_run_folder(request.folder, manifest, resume=request.resume))
         preparation = FinishPreparation(request.folder, rubrics.rubrics, request.judging.names)
-        execution = _Execution(request, rubrics, opening, tell, stop, stack.enter_context(preparation))
+        execution = _Execution(request, rubrics, opening, on_event, stop, stack.enter_context(preparation))
         if opening.manifest.kind == "bulk":
             outcome = execution.in_bulk()
         else:
@@ -92,36 +95,43 @@ def execute_run(
             return outcome
         now = clock()
         made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
-        from .finish import finish  # here, since templates and charts need not be there before
+        from .finish import finish  # here, because templates and charts are slow to load and not needed earlier
 
         tally, notes = finish(request.folder, now, preparation.derived)
         for text in (*made, *notes):
-            tell(RunNote(text))
+            on_event(RunNote(text))
         return replace(outcome, tally=tally)
 
 
-def estimate_run(request: RunRequest, tell: Tell = unheard) -> RunEstimate:
-    """What executing a run would ask of its judges: everything is prepared, nobody is asked, nothing is written."""
-    cases, tally = request.cases.found(), RunTally()
-    with open_jury(replace(request.judging, dry=True), _noted(tell), warm=cases.repeat > 1) as jury:
+def estimate_run(request: RunRequest, on_event: EventCallback = ignore_event) -> RunEstimate:
+    """Estimate the calls and the price of a run: no model is asked and nothing is written."""
+    cases, tally = request.cases.with_files(), RunTally()
+    with open_jury(replace(request.judging, dry=True), _note_callback(on_event), warm=cases.repeat > 1) as jury:
         rubrics, done = RunRubrics(request.rubric, cases.judged_by(jury.judge_of)), _done_before(request)
         wanted = done.wanted if done is not None else None
         selection = cases.settled()
         with cases.opened() as file:
-            batch = Batch(rubrics, tally, _broken(tell, file), cases.context, jury.evaluator, cases.repeat, wanted)
-            for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated(tell)))):
+            batch = Batch(
+                rubrics,
+                tally,
+                _broken_line_callback(on_event, file),
+                cases.context,
+                jury.evaluator,
+                cases.repeat,
+                wanted,
+            )
+            for _ in batch.evaluations(selection.of(cases.distinct(file, _repeated_id_callback(on_event)))):
                 pass
         return RunEstimate(tally.judged, tuple(jury.estimates), done.skipped if done is not None else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Execution:
+class _Execution(msgspec.Struct, frozen=True):
     """A run in its locked folder."""
 
     request: RunRequest
     rubrics: RunRubrics
     opening: RunOpening
-    tell: Tell
+    on_event: EventCallback
     stop: Event | None
     preparation: FinishPreparation
 
@@ -133,8 +143,8 @@ class _Execution:
 
         def loop() -> bool:
             try:
-                self.tell(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
-                if material is not None and not material.prepare(request.folder, self.tell, self.stop):
+                self.on_event(RunOpened(self.opening, kept.done.before, kept.done.unreadable))
+                if material is not None and not material.prepare(request.folder, self.on_event, self.stop):
                     return False
                 return self._judge_all(kept, tally, jury)
             finally:
@@ -155,13 +165,13 @@ class _Execution:
         )
         if ending == "finished":
             kept.tidy()
-            if (gone := kept.done.unmet) and request.cases.selection == EVERY_CASE:
-                said = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
-                self.tell(RunNote(f"the run keeps {said} (begin anew to leave them out)"))
+            if (gone := kept.done.missing_cases) and request.cases.selection == EVERY_CASE:
+                leftover = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
+                self.on_event(RunNote(f"the run keeps {leftover} (begin anew to leave them out)"))
         return RunOutcome(ending, counts, self.rubrics.rubrics, reason=reason)
 
     def _judge_all(self, kept: RunWriter, tally: RunTally, jury: JurySession | ClusterSession | None) -> bool:
-        """Draw every evaluation through to the disk; False where that was stopped."""
+        """Write every evaluation to disk; False if that was stopped."""
         cases = self.request.cases
         evaluator = jury.evaluator if jury is not None else self._by_code()
         selection, expected = cases.settled(), cases.expected()
@@ -169,65 +179,65 @@ class _Execution:
 
             def broken(line: BadLine) -> None:
                 line = placed(file, line)
-                self.tell(LineBroken(line))
+                self.on_event(LineBroken(line))
                 kept.broken(line)
 
             batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
-            evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated(self.tell))))
+            evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated_id_callback(self.on_event))))
             results = kept.kept(evaluations, self.request.max_failures)
             if jury is not None:
-                results = self.preparation.gathered(results, kept)
+                results = self.preparation.with_preparation(results, kept)
             meter = ProgressMeter(file, kept, tally, expected, jury)
-            return draw_results(results, meter.read, self.tell, self.stop)
+            return draw_results(results, meter.read, self.on_event, self.stop)
 
     def _by_code(self) -> Evaluator | None:
-        """Every core evaluates, unless somebody listens to what is evaluated in this process."""
+        """An evaluator that uses every core, unless something listens to evaluations in this process."""
         return None if listeners else CoreEvaluator(self.request.processes or cores())
 
     def in_bulk(self) -> RunOutcome:
         """Judge all cases into columns of figures."""
         from .bulk.run import bulk_rows  # here, since polars takes half a second to load, and need not be installed
 
-        self.tell(RunOpened(self.opening))
+        self.on_event(RunOpened(self.opening))
         request, rubrics = self.request, self.rubrics.rubrics
         started = time.monotonic()
         how = bulk_options(request)
         try:
-            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.tell)
+            done = bulk_rows(self.rubrics.plan(None), request.cases.files, request.folder, how, self.on_event)
         except KeyboardInterrupt:
             return RunOutcome("stopped", RunCounts(seconds=time.monotonic() - started), rubrics, bulk=True)
         counts = RunCounts(done.rows, time.monotonic() - started, broken=done.errors, renamed=done.renamed)
         return RunOutcome("finished", counts, rubrics, bulk=True)
 
 
-def _kept_in_store(request: RunRequest, tell: Tell, stack: ExitStack) -> Tell:
-    """Whoever is told, and before that the store, where the run is kept in one: it may have to stop for it."""
+def _mirror_to_store(request: RunRequest, on_event: EventCallback, stack: ExitStack) -> EventCallback:
+    """`on_event`, after checking the object store that the run is mirrored to, which may stop the run."""
     if request.store is None:
-        return tell
-    check = stack.enter_context(mirrored(request.store.address, _noted(tell), request.store.pace))
+        return on_event
+    check = stack.enter_context(mirrored(request.store.address, _note_callback(on_event), request.store.pace))
 
-    def told(event: RunEvent) -> None:
+    def check_and_report(event: RunEvent) -> None:
         check()
-        tell(event)
+        on_event(event)
 
-    return told
+    return check_and_report
 
 
-def _opened_jury(request: RunRequest, tell: Tell, stack: ExitStack) -> JurySession | ClusterSession | None:
+def _open_judges(request: RunRequest, on_event: EventCallback, stack: ExitStack) -> JurySession | ClusterSession | None:
     """The models that judge, asked from here or from a cluster; None where none is named."""
     judging, warm = request.judging, request.cases.repeat > 1
     if not judging.names:
         return None
     if request.cluster is None:
-        return stack.enter_context(open_jury(judging, _noted(tell), warm=warm))
+        return stack.enter_context(open_jury(judging, _note_callback(on_event), warm=warm))
     material = request.cases.material
     if material is not None and not material.distributable:
         raise RubricaError("this is judged on one machine (leave --cluster out)")
-    return stack.enter_context(open_cluster(request.cluster, judging, _noted(tell), warm=warm))
+    return stack.enter_context(open_cluster(request.cluster, judging, _note_callback(on_event), warm=warm))
 
 
 def _done_before(request: RunRequest) -> DoneEvaluations | None:
-    """What need not be asked again, where the folder holds a run that would be gone on with."""
+    """The evaluations that need not be made again, if the folder holds a run that would be resumed."""
     if request.store is not None:
         find_copy(request.store.address)
     earlier = read_manifest(request.folder) if request.resume else None
@@ -236,26 +246,26 @@ def _done_before(request: RunRequest) -> DoneEvaluations | None:
     return DoneEvaluations(request.folder, retry_errors=request.retry_errors)
 
 
-def _noted(tell: Tell) -> Callable[[str], None]:
-    return lambda text: tell(RunNote(text))
+def _note_callback(on_event: EventCallback) -> Callable[[str], None]:
+    return lambda text: on_event(RunNote(text))
 
 
-def _broken(tell: Tell, file: CaseSource) -> Callable[[BadLine], None]:
-    return lambda line: tell(LineBroken(placed(file, line)))
+def _broken_line_callback(on_event: EventCallback, file: CaseSource) -> Callable[[BadLine], None]:
+    return lambda line: on_event(LineBroken(placed(file, line)))
 
 
-def _repeated(tell: Tell) -> Callable[[Case], None]:
-    return lambda case: tell(IdRepeated(case))
+def _repeated_id_callback(on_event: EventCallback) -> Callable[[Case], None]:
+    return lambda case: on_event(IdRepeated(case))
 
 
-def _look_at(cases: CaseChoice, tell: Tell) -> None:
-    """A folder is made only for files that can be read; how one is read is told where that is not plain. What can be
-    read only once, or is far away, is not opened to find out."""
+def _report_layout_notes(cases: CaseChoice, on_event: EventCallback) -> None:
+    """Check that local files can be read before a folder is made, and report how they are read where that is not
+    obvious. Standard input and remote files are not opened for this."""
     for file in cases.files:
         if file.size is not None and not file.is_remote:
             with cases_of(file.address, cases.layout) as source:
                 for text in source.notes:
-                    tell(RunNote(text if len(cases.files) == 1 else f"{file.name}: {text}"))
+                    on_event(RunNote(text if len(cases.files) == 1 else f"{file.name}: {text}"))
 
 
 def _remember(folder: Path, manifest: Manifest, rubrics: RunRubrics) -> None:

@@ -25,7 +25,7 @@ class LoopOutcome(NamedTuple):
 def draw_results(
     results: Generator[object, None, None],
     meter: Callable[[], RunAdvanced],
-    tell: Callable[[RunAdvanced], None],
+    on_event: Callable[[RunAdvanced], None],
     stop: Event | None = None,
     every: float = EVERY,
 ) -> bool:
@@ -34,7 +34,7 @@ def draw_results(
     False where `stop` was set: then no further result is drawn, and none is left under way.
     """
     with closing(results):
-        tell(meter())
+        on_event(meter())
         last, is_told = time.monotonic(), True
         try:
             for _ in results:
@@ -42,11 +42,11 @@ def draw_results(
                 if stop is not None and stop.is_set():
                     return False
                 if (now := time.monotonic()) - last >= every:
-                    tell(meter())
+                    on_event(meter())
                     last, is_told = now, True
         finally:
             if not is_told:
-                tell(meter())
+                on_event(meter())
     return True
 
 

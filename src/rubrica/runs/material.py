@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import ClassVar
 
-from .events import Tell
+from .events import EventCallback
 from .files.case_source import CaseSource
 from .rubrics import JudgeOf
 
@@ -45,7 +45,7 @@ class RunMaterial(ABC):
         """How the judge of a rubric is found, where it is not the run's as it stands."""
         return judge_of
 
-    def prepare(self, _folder: Path, _tell: Tell, _stop: Event | None) -> bool:
+    def prepare(self, _folder: Path, _tell: EventCallback, _stop: Event | None) -> bool:
         """Make what is to be judged, such as having a model write it; False where that was stopped.
 
         It is called whenever the run is gone on with, so what was made before is to be found again in the folder. A

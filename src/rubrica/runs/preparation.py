@@ -41,7 +41,7 @@ class FinishPreparation:
         self._rows: SimpleQueue[RunRow | None] = SimpleQueue()
         self._is_over = Event()
 
-    def gathered(
+    def with_preparation(
         self, evaluations: Generator[Evaluation, None, None], run: RunWriter
     ) -> Generator[Evaluation, None, None]:
         """The same evaluations as they are kept, while the end is prepared: if the run had none before, they are added

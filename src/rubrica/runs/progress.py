@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rubrica.report.figures import count_of, dollars, duration
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from .jury_session import JurySession
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressMeter:
+class ProgressMeter(msgspec.Struct, frozen=True):
     """Reads off how far a run is. `expected` is how many evaluations there will be, where that was counted."""
 
     file: CaseSource
@@ -29,7 +29,7 @@ class ProgressMeter:
     expected: int | None = None
     judging: JurySession | ClusterSession | None = None
     clock: Callable[[], float] = time.monotonic
-    started: float = field(default_factory=time.monotonic)
+    started: float = msgspec.field(default_factory=time.monotonic)
 
     def read(self) -> RunAdvanced:
         file, tally, done = self.file, self.tally, self.run.done.skipped + self.tally.judged

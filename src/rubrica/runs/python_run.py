@@ -8,19 +8,20 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import InputError, RubricaError
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
 
 from .bulk.progress import BulkProgress
-from .events import RunAdvanced, RunEvent, RunOutcome, Tell, unheard
+from .events import EventCallback, RunAdvanced, RunEvent, RunOutcome, ignore_event
 from .execute import execute_run
 from .files.append_only import finished_lines
 from .files.folder import ERRORS, EVALUATIONS
@@ -48,7 +49,7 @@ class RunOptions:
     max_failures: int = 20
     bulk: bool | None = None
     progress: bool = False  # a bar on standard error
-    tell: Tell = unheard  # hears every event
+    tell: EventCallback = ignore_event  # hears every event
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> RunOptions:
@@ -153,7 +154,7 @@ def _executed(execute: Callable[[], RunOutcome], stop: Event) -> RunOutcome:
 
 
 @contextmanager
-def _shown(how: RunOptions) -> Iterator[Tell]:
+def _shown(how: RunOptions) -> Iterator[EventCallback]:
     """Whoever listens, and a bar where one was asked for."""
     if not how.progress:
         yield how.tell

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.cases import Case
 from rubrica.model.rubric import Rubric
@@ -28,8 +28,7 @@ from .selection import Found, Selection, distinct, without_files
 EVERY_CASE = Selection()
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
+class JudgeSettings(msgspec.Struct, frozen=True):
     """Which models judge, and how they are asked. Without names, nobody is asked."""
 
     names: tuple[str, ...] = ()
@@ -46,13 +45,12 @@ class JudgeSettings:
 NO_JUDGES = JudgeSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class CaseChoice:
+class CaseChoice(msgspec.Struct, frozen=True):
     """Which cases are judged, and how often each."""
 
     source: str  # a file, an address, a pattern, or - for standard input; of other material, what the manifest says
     selection: Selection = EVERY_CASE
-    context: Mapping[str, Any] = field(default_factory=dict)  # for cases that do not say
+    context: Mapping[str, Any] = msgspec.field(default_factory=dict)  # for cases that do not say
     repeat: int = 1
     from_others: bool = False  # a case that names a file of this machine is then a broken line
     layout: FileLayout = AS_IT_IS  # which column is what
@@ -60,14 +58,14 @@ class CaseChoice:
     others: tuple[str, ...] = ()  # sources that are read after it
     files: tuple[SourceFile, ...] = ()  # what the sources were found to be; empty: not looked up yet
 
-    def found(self) -> CaseChoice:
+    def with_files(self) -> CaseChoice:
         """The same, with its files looked up, which is done once for a run."""
         known = self.files or self.material is not None
         return self if known else replace(self, files=find_files((self.source, *self.others)))
 
     def opened(self) -> AbstractContextManager[CaseSource]:
         """The cases, to be read once."""
-        return open_cases(self.found().files, self.layout) if self.material is None else self.material.opened()
+        return open_cases(self.with_files().files, self.layout) if self.material is None else self.material.opened()
 
     def judged_by(self, judge_of: JudgeOf) -> JudgeOf:
         """How the judge of a rubric is found."""
@@ -77,7 +75,7 @@ class CaseChoice:
         """How many evaluations there will be; None where only reading all cases would tell."""
         if self.selection.filters:
             return None
-        found = count_all(self.found().files, self.layout) if self.material is None else self.material.count()
+        found = count_all(self.with_files().files, self.layout) if self.material is None else self.material.count()
         chosen = self.selection.expected(found)
         return None if chosen is None else self.repeat * chosen
 
@@ -115,16 +113,14 @@ class CaseChoice:
         return {name: value for name, value in options.items() if value not in (None, [])}
 
 
-@dataclass(frozen=True, slots=True)
-class RunStore:
+class RunStore(msgspec.Struct, frozen=True):
     """Where a run is kept, beyond the folder that it is made in."""
 
     address: str
     pace: StorePace = USUAL_PACE
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True):
     """A run to execute, or to go on with."""
 
     cases: CaseChoice
@@ -137,8 +133,8 @@ class RunRequest:
     bulk: bool | None = None  # figures only; None: for large files that no model judges
     processes: int = 0  # that evaluate where no model judges; 0: one for each core
     cluster: str | None = None  # a Ray cluster that judges: its address, or local; None: this process does
-    terms: Mapping[str, Any] = field(default_factory=dict)  # what else the scores depend on, such as who wrote
-    id: str = field(default_factory=new_run_id)  # of the manifest, where the run is new
+    terms: Mapping[str, Any] = msgspec.field(default_factory=dict)  # what else the scores depend on, such as who wrote
+    id: str = msgspec.field(default_factory=new_run_id)  # of the manifest, where the run is new
     store: RunStore | None = None  # where in an object store the folder is kept; None: it is on this machine only
 
     def kept_at(self, output: str) -> RunRequest:

@@ -71,7 +71,7 @@ class DoneEvaluations:
         return len(self._done) - len(self._retry)
 
     @property
-    def unmet(self) -> int:
+    def missing_cases(self) -> int:
         """Of those that were there, how many are of cases that did not come up."""
         return len(self._done) - self.skipped - self.changed - self.retried
 
@@ -129,9 +129,9 @@ class RunWriter:
     def kept(
         self, evaluations: Generator[Evaluation, None, None], most_failures: int = 0
     ) -> Generator[Evaluation, None, None]:
-        """Keep each evaluation as it comes, but for those that `hold_unanswered` holds back."""
+        """Keep each evaluation as it comes, but for those that `stop_when_unanswered` holds back."""
         with closing(evaluations):  # stopped, none is left under way
-            for evaluation, outcome in hold_unanswered(evaluations, ask_outcome, most_failures):
+            for evaluation, outcome in stop_when_unanswered(evaluations, ask_outcome, most_failures):
                 if outcome.failed:
                     self.reasons.add(outcome.reason)
                 yield self._keep(evaluation, failed=outcome.failed)
@@ -159,7 +159,7 @@ class RunWriter:
             return
         with write_atomically(path) as place, path.open("rb") as source, place.open("wb") as target:
             last = HashTable()
-            for start, line in _placed_lines(path) if changed or done.unmet or self._unplaced else ():
+            for start, line in _placed_lines(path) if changed or done.missing_cases or self._unplaced else ():
                 if (key := _key(line)) is not None:
                     last.put(key, start)
             for line in self._order.copy_lines(source, target):
@@ -227,7 +227,7 @@ def ask_outcome(evaluation: Evaluation) -> AskOutcome:
     return AskOutcome(reached, failed, reason)
 
 
-def hold_unanswered(
+def stop_when_unanswered(
     items: Iterable[Item], asked: Callable[[Item], AskOutcome], most: int
 ) -> Iterator[tuple[Item, AskOutcome]]:
     """Each item with how asking about it went. After `most` in a row that no model answered (0: never), stop.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from heapq import nsmallest
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import ContextError, FormulaError, FormulaFault, RubricaError
@@ -26,8 +28,7 @@ _WORD = re.compile(r"[\w./:#@-]+")
 _ALL = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSample:
+class CaseSample(msgspec.Struct, frozen=True):
     """So many cases, or such a share of them. Whether a case belongs depends on its id and the seed alone, so a file
     that grows keeps most of its sample."""
 
@@ -43,16 +44,14 @@ class CaseSample:
         return key_of(f"{self.seed} {case.id}")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFilter:
+class CaseFilter(msgspec.Struct, frozen=True):
     """A condition on cases: a name and its value, a formula, or a stretch of the id."""
 
     text: str
     fits: Callable[[Case], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Filters first, then the sample, then the limit. Lines that are no cases are passed on."""
 
     filters: tuple[CaseFilter, ...] = ()

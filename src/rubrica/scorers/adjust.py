@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
@@ -17,8 +18,7 @@ from .rule_form import FormField, form_row
 from .rule_type import RuleReader, RuleType
 
 
-@dataclass(frozen=True, slots=True)
-class AdjustRule:
+class AdjustRule(msgspec.Struct, frozen=True):
     """A compiled adjust."""
 
     label: str
@@ -74,8 +74,8 @@ def _compile(rule: Adjust, reader: RuleReader) -> AdjustRule:
 def _phrases(rule: Adjust) -> Iterator[Phrase]:
     amount = phrase("Add ", Code(rule.add)) if isinstance(rule.add, str) else (Strong(signed(rule.add)),)
     condition = phrase("when ", Code(rule.when)) if rule.when != "True" else ("always",)
-    told = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
-    yield phrase(amount, told)
+    ending = phrase(f": {rule.because} (", condition, ").") if rule.because else phrase(" ", condition, ".")
+    yield phrase(amount, ending)
 
 
 def _formulas(rule: Adjust) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ The three findings are defined in the docstring of the rule's model, CrossRoundA
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
+
+import msgspec
 
 from rubrica.model.context import Round
 from rubrica.model.evaluation import RuleHit
@@ -25,16 +26,14 @@ ROUNDS_READ = 200
 """Earlier rounds that are looked at, the latest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tracked:
+class Tracked(msgspec.Struct, frozen=True):
     """What one round holds of the tracked thing: its items, and the level that escalation compares."""
 
     items: frozenset[str]
     level: float
 
 
-@dataclass(frozen=True, slots=True)
-class CrossRoundRule:
+class CrossRoundRule(msgspec.Struct, frozen=True):
     """A compiled cross_round_analysis."""
 
     rule: CrossRoundAnalysis

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
@@ -17,8 +18,7 @@ from .rule_form import NAME, FormField, form_row
 from .rule_type import RuleReader, RuleType
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionRule:
+class ExpressionRule(msgspec.Struct, frozen=True):
     """A compiled custom_expression."""
 
     label: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval
@@ -28,8 +29,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdRow:
+class ThresholdRow(msgspec.Struct, frozen=True):
     """One threshold with its score as a number or a formula."""
 
     spec: Threshold
@@ -53,8 +53,7 @@ class ThresholdRow:
         return "otherwise" if self.spec.default else f"{self.spec.operator} {self.spec.value:g}"
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRule:
+class MetricRule(msgspec.Struct, frozen=True):
     """A compiled metric_threshold."""
 
     label: str

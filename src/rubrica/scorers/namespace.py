@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
+
+import msgspec
 
 from rubrica.errors import FormulaFault, PatternError
 from rubrica.formula import Formula, Interval
@@ -39,8 +40,7 @@ MOST_SPANS = 20
 """Matches of one pattern that are kept as evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameSources:
+class NameSources(msgspec.Struct, frozen=True):
     """Where the names in one rubric's formulas come from."""
 
     lexicon: PatternTable
@@ -107,8 +107,8 @@ class Namespace(dict[str, object]):
         """Which texts were not read in full, and what was read of them."""
         if self.in_full:
             return ()
-        told = self._read_texts().notes if self._excerpted else ()
-        return (*told, *self.reasons)
+        notes = self._read_texts().notes if self._excerpted else ()
+        return (*notes, *self.reasons)
 
     def holds(self, formula: Formula) -> bool | None:
         """Whether a condition holds; None where that hangs on what was not read of a text."""
@@ -157,7 +157,7 @@ class Namespace(dict[str, object]):
                 continue
         return {} if self.in_full else {name: self._partial[name] for name in names if name in self._partial}
 
-    def doubt_pattern(self, label: str, field: Field, part: Excerpt) -> str:
+    def note_partial_search(self, label: str, field: Field, part: Excerpt) -> str:
         """Take note that a pattern was looked for in a part of a text, and say so."""
         self._leave_unread()
         self.doubt = True
@@ -176,7 +176,7 @@ class Namespace(dict[str, object]):
             found = self._scans[field] = self._sources.lexicon.sets[field].scan(text)
         return found
 
-    def know_scan(self, field: Field, scan: Scan) -> None:
+    def set_scan(self, field: Field, scan: Scan) -> None:
         """Take what is found in a field as known: its text is not scanned."""
         self._scans[field] = scan
 
@@ -253,6 +253,12 @@ class Namespace(dict[str, object]):
             return self._leave_open(name)
         return self._sources.defaults[name]  # a KeyError where there is no default either
 
+    def unreported(self, names: Iterable[str]) -> list[str]:
+        """Those among some names that were to be reported, were read, and are not there."""
+        if self.in_full:
+            return []
+        return sorted(name for name in names if name in self._partial and name in self._sources.expected)
+
     def _leave_open(self, name: str) -> float:
         """Take note that a metric may be any number."""
         self._leave_unread()
@@ -270,7 +276,7 @@ class Namespace(dict[str, object]):
         except PatternError as error:
             raise FormulaFault(str(error)) from None
         if scan.parts is not None and (part := scan.excerpt(slot.index)) is not None and found < MOST_MATCHES:
-            reason = self.doubt_pattern(name, slot.field, part)
+            reason = self.note_partial_search(name, slot.field, part)
             self._partial[name] = PartialCount(found, Interval.of(found, MOST_MATCHES), reason)
         return found
 

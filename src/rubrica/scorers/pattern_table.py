@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from rubrica.errors import PatternError
 from rubrica.model.evidence import Field
 from rubrica.model.rules import Pattern
@@ -18,8 +20,7 @@ FAULTY_STEPS = 50
 """What a pattern counts that cannot be used: telling why takes its time too."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternSlot:
+class PatternSlot(msgspec.Struct, frozen=True):
     """Where a pattern lives: the field it reads and its index in that field's set."""
 
     field: Field

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from rubrica.errors import PatternError
 from rubrica.model.evaluation import RuleHit
@@ -24,8 +25,7 @@ KEYWORDS_SHOWN = 40
 MATCH_WORDS = {"word": "as whole words", "prefix": "as the beginning of words", "substring": "anywhere"}
 
 
-@dataclass(frozen=True, slots=True)
-class PatternPoints:
+class PatternPoints(msgspec.Struct, frozen=True):
     """One pattern and what it is worth."""
 
     label: str
@@ -51,8 +51,7 @@ class PatternPoints:
         return quote(self.field, text, places, self.label)
 
 
-@dataclass(frozen=True, slots=True)
-class PatternRule:
+class PatternRule(msgspec.Struct, frozen=True):
     """A compiled pattern_detection or penalty."""
 
     type: Literal["pattern_detection", "penalty"]
@@ -85,7 +84,7 @@ class PatternRule:
             for index, read in partial.items():
                 worth = table.get(index)
                 if worth is not None and worth.points:
-                    namespace.doubt_pattern(worth.label, field, read.excerpt)
+                    namespace.note_partial_search(worth.label, field, read.excerpt)
         return hits
 
     def between(self, namespace: Namespace) -> Reach:
@@ -154,12 +153,12 @@ def _pattern_points(pattern: ScoredPattern | PenalisedPattern) -> Phrase:
             often = f" for each match, {pattern.at_most} at most"
     reason = pattern.reason if isinstance(pattern, PenalisedPattern) else ""
     name = pattern.name.replace("_", " ")
-    told = "; ".join(part for part in (name, reason) if part)
+    note = "; ".join(part for part in (name, reason) if part)
     return phrase(
         Strong(signed(points)),
         f"{often} when the {pattern.field} has ",
         pattern_phrase(pattern),
-        f" ({told})." if told else ".",
+        f" ({note})." if note else ".",
     )
 
 

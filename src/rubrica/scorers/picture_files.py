@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 LARGEST_FILE = 20_000_000
 """Bytes of a picture that is looked at, as much as a judge would be sent."""
@@ -20,8 +21,7 @@ class PictureError(Exception):
     """Why a picture cannot be looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureHeader:
+class PictureHeader(msgspec.Struct, frozen=True):
     """What the first bytes of a picture tell."""
 
     format: Format

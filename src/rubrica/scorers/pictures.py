@@ -11,9 +11,10 @@ import io
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.extras import MissingExtraError, requires
@@ -34,8 +35,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 _KEPT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class PictureMeasurements:
+class PictureMeasurements(msgspec.Struct, frozen=True):
     """What decoding a picture tells; `fault` says why it cannot be decoded, and everything else is 0 then."""
 
     width: int = 0

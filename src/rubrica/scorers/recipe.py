@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Literal, assert_never
+
+import msgspec
 
 from rubrica.errors import FormulaFault
 from rubrica.formula import Formula
@@ -12,14 +13,13 @@ from rubrica.model.dimensions import Check, UnscoredWhen
 from rubrica.model.evaluation import RuleHit, Score, Unscored
 
 from .namespace import Namespace
-from .rule import points_between
+from .rule import names_of, points_between
 
 Scorer = Callable[[Namespace], Score | Unscored]
 """Anything that maps a namespace to a Score, or to a reasoned absence."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleScorer:
+class RuleScorer(msgspec.Struct, frozen=True):
     """Adds up what the rules give and take."""
 
     rules: tuple[Callable[[Namespace], list[RuleHit]], ...]
@@ -37,7 +37,7 @@ class RuleScorer:
         if not namespace.in_full and namespace.reasons:
             between = self._between(namespace)
             if between[0] != between[1]:
-                return partly_read(namespace, between, tuple(hits))
+                return partly_read(namespace, between, tuple(self._known_hits(namespace)))
         points = self.start
         for hit in hits:
             points += hit.points
@@ -49,6 +49,13 @@ class RuleScorer:
             value = self._on_scale(points)
             reason = "" if value == points else f"{points:g} points become {value:g} on the scale"
         return Score(value, reason, self.confidence, "code", self.offline, tuple(hits), self.start)
+
+    def _known_hits(self, namespace: Namespace) -> Iterator[RuleHit]:
+        """What the rules give; one that reads a metric which nobody reported gives nothing, and says so."""
+        for rule in self.rules:
+            lacking = ", ".join(namespace.unreported(names_of(rule)))
+            for hit in rule(namespace):
+                yield RuleHit(hit.rule, hit.type, 0.0, error=f"{lacking} was not reported") if lacking else hit
 
     def _between(self, namespace: Namespace) -> tuple[float, float]:
         """The least and the greatest value, whatever stands in the parts of texts that were not read."""
@@ -75,8 +82,7 @@ class RuleScorer:
                 assert_never(self.scoring)
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaScorer:
+class FormulaScorer(msgspec.Struct, frozen=True):
     """The value of one formula, kept on the scale."""
 
     formula: Formula
@@ -106,8 +112,7 @@ class FormulaScorer:
         return Score(kept, reason, self.confidence, "code", self.offline)
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
+class Checklist(msgspec.Struct, frozen=True):
     """The weighted share of conditions that hold, spread over the scale."""
 
     checks: tuple[tuple[Check, Formula], ...]
@@ -152,8 +157,7 @@ class Checklist:
         return RuleHit(check.name, "check", 0.0, check.otherwise or f"not {condition.text}", spans=spans)
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedScorer:
+class GuardedScorer(msgspec.Struct, frozen=True):
     """A scorer that stays silent, with the reason, where one of some conditions holds."""
 
     guards: tuple[tuple[UnscoredWhen, Formula], ...]

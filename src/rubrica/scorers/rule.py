@@ -1,4 +1,4 @@
-"""What every compiled rule offers."""
+"""The interface of compiled rules."""
 
 from __future__ import annotations
 
@@ -14,30 +14,35 @@ Reach = tuple[float, float]
 
 
 class CompiledRule(Protocol):
-    """A rule ready to be applied. It never raises: what it cannot do is a hit with an error and 0 points."""
+    """A rule ready to be applied. It never raises: a failure is a hit with an error and 0 points."""
 
     @property
     def reach(self) -> Reach: ...
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The names it reads besides patterns; None where it looks at more of a context than names can tell."""
+        """The names it reads besides patterns; None if it reads more of a context than names can express."""
         ...
 
     def __call__(self, namespace: Namespace) -> list[RuleHit]: ...
 
 
 def points_between(rule: object, namespace: Namespace) -> Reach:
-    """The least and the most points a rule gives, whatever stands in the parts of texts that were not read.
+    """The least and the most points a rule gives, whatever the unread parts of texts contain.
 
-    A rule may tell by a method `between`; else it is all that the rule can give.
+    A rule may compute them in a method `between`; otherwise they are its `reach`.
     """
-    told = getattr(rule, "__self__", rule)
-    between = getattr(told, "between", None)
+    owner = getattr(rule, "__self__", rule)
+    between = getattr(owner, "between", None)
     if between is not None:
         low, high = between(namespace)
         return low, high
-    return getattr(told, "reach", (-inf, inf))
+    return getattr(owner, "reach", (-inf, inf))
+
+
+def names_of(rule: object) -> frozenset[str]:
+    """The names a rule reads besides patterns, as far as it tells them."""
+    return getattr(getattr(rule, "__self__", rule), "names", None) or frozenset()
 
 
 def reach_with_zero(reach: Reach) -> Reach:

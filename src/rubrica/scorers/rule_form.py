@@ -6,8 +6,9 @@ fields stand side by side, and which are better drawn in another way; what it do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 FieldKind = Literal[
     "line",  # of text, where it may have several
@@ -18,8 +19,7 @@ FieldKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
+class FormField(msgspec.Struct, frozen=True):
     """One field: the key of the rule that it fills in, with a dot where that lies deeper."""
 
     key: str
@@ -30,8 +30,7 @@ class FormField:
         return tuple(self.key.split("."))
 
 
-@dataclass(frozen=True, slots=True)
-class FormRow:
+class FormRow(msgspec.Struct, frozen=True):
     """Fields side by side, and a sentence above them."""
 
     fields: tuple[FormField, ...]

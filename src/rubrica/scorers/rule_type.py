@@ -1,4 +1,4 @@
-"""What a rule type is: everything that documents, plans, pages and forms need to know of it, in one object."""
+"""A rule type: everything that documents, plans, pages and forms need to know about it, in one object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ D = TypeVar("D", bound=RuleDocument)
 
 
 class RuleReader(Protocol):
-    """What a rule is compiled with. `key` leads to a place within the rule, so that a problem is told with its line."""
+    """What a rule is compiled with. `key` is a place within the rule, so that a problem is reported with its line."""
 
     @property
     def patterns(self) -> PatternTable:
@@ -26,7 +26,7 @@ class RuleReader(Protocol):
         ...
 
     def formula(self, text: str, *key: str | int) -> Formula:
-        """A formula with its names checked; what is wrong is reported, and 0 stands in for it."""
+        """A formula with its names checked; a problem is reported, and 0 used instead."""
         ...
 
     def report(self, message: str, *key: str | int) -> None: ...
@@ -38,7 +38,7 @@ def _nothing(rule: Any) -> Iterable[str]:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class RuleType(RuleShape, Generic[D]):
-    """One type of rule. `examples/plugin` has a small one of its own."""
+    """One type of rule. `examples/plugin` has a small example."""
 
     document: type[D]
     title: str  # in menus: "Points by a formula"
@@ -47,7 +47,7 @@ class RuleType(RuleShape, Generic[D]):
     compile: Callable[[D, RuleReader], CompiledRule | None]  # None where a problem was reported
     phrases: Callable[[D], Iterable[Phrase]]  # the rule in words, a line for each thing it looks at
     summary: Callable[[Mapping[str, Any]], str]  # a draft of it in a few words, whatever state it is in
-    form: tuple[FormRow, ...] = ()  # how fields stand; whatever it does not name is drawn after it
+    form: tuple[FormRow, ...] = ()  # how fields are arranged; fields it does not name are drawn after it
     formulas: Callable[[D], Iterable[str]] = _nothing  # the formulas and names that it reads, for the glossary
     context_names: Callable[[D], Iterable[str]] = _nothing  # names that only a context can give it
     finds_patterns: bool = False  # its hits count matches of patterns

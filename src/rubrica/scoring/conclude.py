@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -14,10 +13,10 @@ from rubrica.model.evidence import Span
 
 from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, VerdictRule
 from .normalise import population_variance
-from .weigh import GateReading, Reader, Weighing, first_holding, weigh
+from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
-"""Dimensions whose bounds are told in a reason; the result has those of all."""
+"""How many dimensions a reason names with their bounds; the result has all of them."""
 JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
@@ -38,13 +37,12 @@ class Conclusion(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Doubts:
+class Doubts(msgspec.Struct, frozen=True):
     """Why some names are known as an interval only."""
 
-    estimated: frozenset[str] = frozenset()  # scores of which people's lie within bounds
+    estimated: frozenset[str] = frozenset()  # scores that are known within bounds only
     estimated_offline: frozenset[str] = frozenset()  # those of them that no judge gave
-    unread: Mapping[str, str] = field(default_factory=dict)  # what hangs on text that was not read, and how much was
+    unread: Mapping[str, str] = msgspec.field(default_factory=dict)  # names that hang on unread text
 
 
 CERTAIN = Doubts()
@@ -58,10 +56,10 @@ def conclude(
     evidence: Evidence,
     doubts: Doubts,
 ) -> Conclusion:
-    """Weigh the scores, and say why.
+    """Weigh the scores, and explain the result.
 
-    Of the unknown names, the estimated ones have a value in `names` all the same. The score and its steps are told by
-    those values; the bounds of the score, the gates and the verdict by all that the unknown names may be.
+    Estimated names are unknown, but have a value in `names`. The score and its steps use those values; the bounds of
+    the score, the gates and the verdict use the whole range of every unknown name.
     """
     weighing = at = weigh(decision, terms, names, unknown)
     missing = unknown
@@ -154,15 +152,17 @@ def _why(
         case _:
             pass
     explained = doubts.estimated | doubts.unread.keys()
-    told = {*explained, *decision.labels}
-    missing = [name for name in unknown if not name.endswith("_share") and name not in told]
+    explained_names = {*explained, *decision.labels}
+    missing = [name for name in unknown if not name.endswith("_share") and name not in explained_names]
     if weighing.decided is not None and missing:
         return f"whatever the missing scores are, the verdict is {weighing.decided}"
     if weighing.decided is not None:
         fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
-        said = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
+        gates_text = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
         ends = _within(Interval.of(*weighing.bounds))
-        return f"{said}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+        return (
+            f"{gates_text}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
+        )
     possible = " or ".join(weighing.verdicts)
     causes = [f"no score for {', '.join(missing)}"] if missing else []
     causes += dict.fromkeys(doubts.unread.values())
@@ -247,7 +247,7 @@ def _sections(
     results = {}
     for section in decision.sections:
         reader = Reader(names, dict(unknown))
-        reader.know_score(score)
+        reader.set_score(score)
         found = reader.range(section.score)
         if found is None:
             reason = "does not apply" if all(names.get(n) is None for n in section.score.names) else reader.faults[-1]
@@ -261,7 +261,7 @@ def _sections(
         names["section"] = value
         if low != high:
             reader.unknown["section"] = Interval.of(low, high)
-        labels, rule = first_holding(section.verdicts, reader)
+        labels, rule = first_true_rule(section.verdicts, reader)
         reason = "" if low == high else f"between {low:g} and {high:g}"
         if rule is not None:
             when = rule.when

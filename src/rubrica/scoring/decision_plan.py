@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.formula import Formula
 from rubrica.model.decisions import Gate, OnUnscored
@@ -14,8 +15,7 @@ NOISE_DIGITS = 9
 """Scores are rounded here even where the rubric does not ask, so that 0.1 + 0.2 meets a threshold of 0.3."""
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionReading:
+class DimensionReading(msgspec.Struct, frozen=True):
     """How a score formula reads a dimension: under its own name or as its share, and the lowest value of that."""
 
     dimension: str
@@ -23,8 +23,7 @@ class DimensionReading:
     lowest: float
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePlan:
+class ProfilePlan(msgspec.Struct, frozen=True):
     """Score formula, weights and threshold under one profile."""
 
     profile: str | None
@@ -38,8 +37,7 @@ class ProfilePlan:
     others: tuple[ProfilePlan, ...] = ()  # what the profile may be as well, where that is not certain
 
 
-@dataclass(frozen=True, slots=True)
-class GateRule:
+class GateRule(msgspec.Struct, frozen=True):
     """A gate with its condition, and its cap or floor, ready to be read."""
 
     gate: Gate
@@ -48,22 +46,19 @@ class GateRule:
     early: Formula | None = None  # whether it is checked before anything is scored, where that is a condition
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRule:
+class VerdictRule(msgspec.Struct, frozen=True):
     label: str
     when: Formula | None
     because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionRule:
+class SectionRule(msgspec.Struct, frozen=True):
     name: str
     score: Formula
     verdicts: tuple[VerdictRule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionPlan:
+class DecisionPlan(msgspec.Struct, frozen=True):
     """Everything between scores and verdict."""
 
     terms: Mapping[str | None, ProfilePlan]

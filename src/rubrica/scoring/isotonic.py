@@ -40,14 +40,14 @@ def fit_rising(points: Iterable[tuple[float, float]]) -> Knots:
     return tuple(knots)
 
 
-def read_off(knots: Knots, x: float, low: float, high: float) -> float:
+def interpolate(knots: Knots, x: float, low: float, high: float) -> float:
     """The curve at x, within low to high: straight lines between knots; without knots x itself.
 
     Beyond the first and last knot nothing was learned, so the correction there is carried on unchanged: a curve that
     lowers an 8 by one lowers a 9 by one. (A level end would lift the worst response to the worst one ever labelled.)
 
     >>> curve = ((4.0, 3.0), (8.0, 7.5))
-    >>> [read_off(curve, x, 1, 10) for x in (1, 4, 6, 8, 10)]
+    >>> [interpolate(curve, x, 1, 10) for x in (1, 4, 6, 8, 10)]
     [1, 3.0, 5.25, 7.5, 9.5]
     """
     after = bisect_right(knots, x, key=lambda knot: knot[0])

@@ -60,10 +60,10 @@ def draws_needed(limit: float, delta: float, *, lowest: float = 0.0, highest: fl
     return math.ceil(math.log(1 / delta) / gain) if gain > 0 else 0
 
 
-def hold_in_order(policies: Iterable[P], passes: Callable[[P], bool]) -> list[P]:
+def fixed_sequence_test(policies: Iterable[P], passes: Callable[[P], bool]) -> list[P]:
     """The policies that hold, of those in order from the safest on: up to the first that does not.
 
-    >>> hold_in_order([1, 2, 9, 3], lambda policy: policy < 5)
+    >>> fixed_sequence_test([1, 2, 9, 3], lambda policy: policy < 5)
     [1, 2]
     """
     held = []

@@ -69,14 +69,14 @@ class SortedCounts:
         total = math.fsum(value * count for value, count in zip(self.values, self.counts, strict=True))
         return min(max(total / len(self), self.values[0]), self.values[-1])  # rounding must not lead out of the values
 
-    def away(self, centre: float) -> SortedCounts:
+    def distances_from(self, centre: float) -> SortedCounts:
         """The distances from a value."""
         found: Counter[float] = Counter()
         for value, count in zip(self.values, self.counts, strict=True):
             found[abs(value - centre)] += count
         return SortedCounts._from(found)
 
-    def beyond(self, low: float, high: float) -> int:
+    def count_outside(self, low: float, high: float) -> int:
         """How many lie outside of these bounds."""
         below = bisect_left(self.values, low)
         above = bisect_right(self.values, high)
@@ -129,14 +129,14 @@ class RobustRange:
     median: float
     sigma: float
 
-    def off(self, value: float) -> float:
+    def deviations(self, value: float) -> float:
         """How many of those deviations a value is above or below."""
         return (value - self.median) / self.sigma
 
-    def far(self, values: Iterable[float] | SortedCounts) -> int:
+    def count_outliers(self, values: Iterable[float] | SortedCounts) -> int:
         """How many values lie far off."""
         reach = FAR * self.sigma
-        return SortedCounts.of(values).beyond(self.median - reach, self.median + reach)
+        return SortedCounts.of(values).count_outside(self.median - reach, self.median + reach)
 
 
 def robust_range(values: Iterable[float] | SortedCounts) -> RobustRange | None:
@@ -146,14 +146,14 @@ def robust_range(values: Iterable[float] | SortedCounts) -> RobustRange | None:
     distance of the deciles stands in; where that is 0 too, the mean distance.
 
     >>> found = robust_range([1, 2, 3, 4, 50])
-    >>> found.median, round(found.off(50), 1)
+    >>> found.median, round(found.deviations(50), 1)
     (3.0, 31.7)
     """
     found = SortedCounts.of(values)
     if len(found.values) < 2:
         return None
     median = found.percentile(0.5)
-    away = found.away(median)
+    away = found.distances_from(median)
     last = len(found) - 1
     sigma = (
         _MAD_TO_SIGMA * away.percentile(0.5)

@@ -1,7 +1,7 @@
 """From scores to what the verdict is, or can still be.
 
 Where every score is known this is plain arithmetic. Where some are not, the interval reading of each formula bounds
-the score, tells which gates may fire and which verdict rules may hold. When a single verdict is left, no missing
+the score and shows which gates may fire and which verdict rules may hold. When a single verdict is left, no missing
 score can change it: the engine may stop asking, and an evaluation with a missing score is still conclusive.
 """
 
@@ -23,7 +23,7 @@ Truth = Literal["yes", "no", "maybe"]
 
 
 class GateReading(msgspec.Struct, frozen=True):
-    """Whether a gate fires, and between which values its cap or floor lies."""
+    """Whether a gate fires, and the range of its cap or floor."""
 
     rule: GateRule
     truth: Truth
@@ -32,7 +32,7 @@ class GateReading(msgspec.Struct, frozen=True):
 
 
 class Weighing(msgspec.Struct, frozen=True):
-    """Where the score lies before and after the gates, and the verdicts that are still possible, in rubric order."""
+    """The range of the score before and after the gates, and the verdicts still possible, in rubric order."""
 
     raw: tuple[float, float]
     bounds: tuple[float, float]
@@ -53,24 +53,24 @@ def weigh(
     """Weigh the scores in `names`; the names in `unknown` may still take any value of their interval."""
     reader = Reader(names, dict(unknown))
     raw = bounds = _raw_score(decision, terms, reader)
-    reader.know_score(raw)
+    reader.set_score(raw)
     gates = [reading for rule in decision.gates if (reading := _read_gate(rule, decision, reader)).truth != "no"]
     forced: list[str] = []
     if gates:
         bounds = _after_gates(raw, gates)
-        reader.know_score(bounds)
+        reader.set_score(bounds)
         forced, certain = _forced(gates)
         if certain is not None:
             return Weighing(raw, bounds, tuple(forced), certain, tuple(gates), tuple(reader.faults))
-    labels, decider = first_holding(decision.verdicts, reader)
+    labels, decider = first_true_rule(decision.verdicts, reader)
     if forced:
         labels = forced + [label for label in labels if label not in forced]
         decider = None
     return Weighing(raw, bounds, tuple(labels), decider, tuple(gates), tuple(reader.faults))
 
 
-def first_holding(rules: tuple[VerdictRule, ...], reader: Reader) -> tuple[list[str], VerdictRule | None]:
-    """The labels that may be the first whose rule holds, and that rule where there is no doubt."""
+def first_true_rule(rules: tuple[VerdictRule, ...], reader: Reader) -> tuple[list[str], VerdictRule | None]:
+    """The labels whose rule may be the first to hold, and that rule if it is certain."""
     labels: list[str] = []
     for rule in rules:
         truth = "yes" if rule.when is None else reader.truth(rule.when)
@@ -89,8 +89,8 @@ class Reader:
     unknown: dict[str, Interval]
     faults: list[str] = field(default_factory=list)
 
-    def know_score(self, bounds: tuple[float, float]) -> None:
-        """Let `score` be read from now on: as a number, or as what is known of it."""
+    def set_score(self, bounds: tuple[float, float]) -> None:
+        """Set `score` for formulas that are read next: a number if it is known, else an interval."""
         if bounds[0] == bounds[1]:
             self.unknown.pop("score", None)
             self.names["score"] = bounds[0]

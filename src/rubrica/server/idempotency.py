@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubrica.errors import StoreError
-from rubrica.store.idempotency import ABANDONED, IdempotencySlot, StoredReply, keep_reply, release, renew, reserve
+from rubrica.store.idempotency import ABANDONED, IdempotencySlot, StoredReply, release, renew, reserve, save_reply
 from rubrica.workspace.access import Caller, Role
 
 from .problems import refusal, refusal_of, retry_after
@@ -65,7 +65,7 @@ async def write_once(
 
     def both(conn: Connection) -> Response:
         reply = render(respond(query(conn, *args, **options)))
-        keep_reply(conn, claim.slot, reply.status_code, dict(reply.headers), bytes(reply.body), service.clock())
+        save_reply(conn, claim.slot, reply.status_code, dict(reply.headers), bytes(reply.body), service.clock())
         return reply
 
     reply = await service.database.write(both)

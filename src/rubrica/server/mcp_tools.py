@@ -44,6 +44,7 @@ from rubrica.model.context import refuse_files
 from rubrica.workspace.spending import MAX_CALLS
 
 from .council_service import CouncilRequest, CouncilService, SeedNumber, VerdictRequest
+from .mcp_arguments import offered_tool
 from .mcp_rubrics import LocalRubrics, StoredRubrics, rubric_data
 from .mcp_shapes import (
     Advice,
@@ -236,7 +237,6 @@ class Tools:
 
 def mcp_server(tools: Tools) -> MCPServer:
     """A server that offers the tools."""
-    server = MCPServer("rubrica", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     there = ", ".join(tools.council_service.models) if tools.council_service is not None else "none: " + NO_COUNCIL
     judge = (
         "A judge scores what asks for one." if tools.jury is not None else "No model is asked: scored by code alone."
@@ -247,17 +247,15 @@ def mcp_server(tools: Tools) -> MCPServer:
     asking = ToolAnnotations(read_only_hint=True, open_world_hint=True)
     judging = ToolAnnotations(read_only_hint=True, open_world_hint=tools.jury is not None or tools.stored is not None)
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=tools.stored is not None)
-    server.add_tool(
-        tools.council, title="Consult the council", description=f"{COUNCIL}Models: {there}.", annotations=asking
-    )
-    server.add_tool(
-        tools.verdict, title="Have the council decide", description=f"{VERDICT}Models: {there}.", annotations=asking
-    )
-    server.add_tool(tools.judge, title="Judge a response", description=f"{JUDGE}{named}", annotations=judging)
-    server.add_tool(tools.rubrics, title="List rubrics", description=RUBRICS, annotations=reading)
-    server.add_tool(tools.rubric, title="Show a rubric", description=RUBRIC, annotations=reading)
-    server.add_tool(tools.health, title="Say whether all is well", description=HEALTH, annotations=reading)
-    return server
+    offered = [
+        offered_tool(tools.council, "Consult the council", f"{COUNCIL}Models: {there}.", asking),
+        offered_tool(tools.verdict, "Have the council decide", f"{VERDICT}Models: {there}.", asking),
+        offered_tool(tools.judge, "Judge a response", f"{JUDGE}{named}", judging),
+        offered_tool(tools.rubrics, "List rubrics", RUBRICS, reading),
+        offered_tool(tools.rubric, "Show a rubric", RUBRIC, reading),
+        offered_tool(tools.health, "Say whether all is well", HEALTH, reading),
+    ]
+    return MCPServer("rubrica", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=offered)
 
 
 @contextmanager

@@ -6,11 +6,12 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import Scope
@@ -30,6 +31,7 @@ from rubrica.errors import (
     StoredError,
     StoreError,
 )
+from rubrica.hints import did_you_mean
 from rubrica.phrases import fault_path, fault_words
 
 MEDIA_TYPE = "application/problem+json"
@@ -146,9 +148,29 @@ def _invalid(scope: Mapping[str, Any], error: RequestValidationError) -> Respons
         found = fault_path({**fault, "loc": path}, error.body) if place == "body" else (place, *path)
         if fault["type"] == "json_invalid":
             return refusal(scope, 400, f"the body is not JSON: {fault['ctx']['error']}")
-        problems.append(Problem(fault_words(fault), found))
+        problems.append(Problem(fault_words(fault), found, fix=_hint(scope, fault, found)))
     detail = "\n".join(str(problem) for problem in problems)
     return refusal(scope, 422, detail, problems=problems)
+
+
+def _hint(scope: Mapping[str, Any], fault: Mapping[str, Any], path: Sequence[str | int]) -> str:
+    """What a key of a body that nobody knows may have been meant to be."""
+    if fault["type"] != "extra_forbidden" or not path:
+        return ""
+    body = getattr(scope.get("route"), "body_field", None)
+    models = [] if body is None else _models(body.field_info.annotation)
+    for step in path[:-1]:
+        if isinstance(step, str):
+            fields = [model.model_fields[step] for model in models if step in model.model_fields]
+            models = [inner for field in fields for inner in _models(field.annotation)]
+    return did_you_mean(str(path[-1]), {name for model in models for name in model.model_fields})
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models in a type, such as those that a list or a choice is of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _models(inner)]
 
 
 def _problem_dict(problem: Problem) -> dict[str, object]:

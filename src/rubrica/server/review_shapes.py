@@ -256,11 +256,11 @@ def agreement_shown(report: AgreementReport) -> dict[str, Any]:
 
 def proposal_shown(made: CalibratedRubric, keep: Keeping) -> dict[str, Any]:
     """What calibration would change."""
-    lesson = made.lesson
-    kept = lesson.found.calibration.dimensions if lesson.found.calibration is not None else {}
+    fit = made.fit
+    kept = fit.found.calibration.dimensions if fit.found.calibration is not None else {}
     dimensions = []
-    for name, labels in lesson.items.items():
-        own, refused = kept.get(name), lesson.found.refused.get(name)
+    for name, labels in fit.items.items():
+        own, refused = kept.get(name), fit.found.refused.get(name)
         figures = own or refused
         dimensions.append(
             {
@@ -273,11 +273,11 @@ def proposal_shown(made: CalibratedRubric, keep: Keeping) -> dict[str, Any]:
             }
         )
     return {
-        "rubric": lesson.rubric.reference,
+        "rubric": fit.rubric.reference,
         "version": made.version,
         "keep": keep,
         "dimensions": dimensions,
-        "unlabelled": list(lesson.unlabelled),
+        "unlabelled": list(fit.unlabelled),
         "document": made.text,
     }
 

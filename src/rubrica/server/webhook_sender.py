@@ -14,7 +14,7 @@ import aiohttp
 from rubrica import __version__
 from rubrica.errors import InputError, StoreError
 from rubrica.store.database import Database
-from rubrica.store.webhooks import Delivery, DueDelivery, claim_due, forget_deliveries, keep_attempt, next_due
+from rubrica.store.webhooks import Delivery, DueDelivery, claim_due, forget_deliveries, next_due, save_attempt
 
 from .webhook_signature import signed_headers
 from .webhook_target import INSIDE, InsideAddressError, PublicResolver, check_target
@@ -92,7 +92,7 @@ class WebhookSender:
     async def _attempt(self, session: aiohttp.ClientSession, due: DueDelivery) -> None:
         status, error, final = await self._posted(session, due)
         ended = attempted(due.delivery, status, error, self._clock(), final=final)
-        await self._database.write(keep_attempt, ended)
+        await self._database.write(save_attempt, ended)
 
     async def _posted(self, session: aiohttp.ClientSession, due: DueDelivery) -> tuple[int | None, str, bool]:
         """The status of the reply, what went wrong, and whether trying again is of no use."""

@@ -124,10 +124,10 @@ def add_events(conn: Connection, session_id: UUID, events: Sequence[StoredEvent]
     """Keep events of a session that is under way, and that it is."""
     if events:
         conn.execute(insert(council_events), [_event_row(session_id, event) for event in events])
-    hold_session(conn, session_id, held_until)
+    extend_session(conn, session_id, held_until)
 
 
-def hold_session(conn: Connection, session_id: UUID, held_until: datetime) -> None:
+def extend_session(conn: Connection, session_id: UUID, held_until: datetime) -> None:
     """Say that a session is still under way."""
     own = council_sessions.c.id == session_id
     conn.execute(update(council_sessions).where(own).values(held_until=held_until))

@@ -56,11 +56,11 @@ def translate_error(error: Exception, place: str) -> Exception:
         return error.orig
     if isinstance(error, RubricaError | IntegrityError):
         return error
-    told = _user_error(error, place)
-    if told is None:
+    translated = _user_error(error, place)
+    if translated is None:
         return error
-    told.__cause__ = error
-    return told
+    translated.__cause__ = error
+    return translated
 
 
 def _user_error(error: Exception, place: str) -> RubricaError | None:
@@ -94,7 +94,7 @@ def _sqlite_trouble(cause: sqlite3.Error) -> str:
     name = getattr(cause, "sqlite_errorname", "")
     if name == "SQLITE_ERROR" and str(cause).startswith(("no such table", "no such column")):
         return UPGRADE
-    return next((told for code, told in SQLITE_TROUBLES.items() if name.startswith(code)), "")
+    return next((translated for code, translated in SQLITE_TROUBLES.items() if name.startswith(code)), "")
 
 
 def _postgres_trouble(error: Exception) -> str:

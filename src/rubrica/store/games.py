@@ -91,7 +91,7 @@ def published(conn: Connection, rubric_ids: Collection[UUID]) -> set[UUID]:
     return set(conn.execute(query.where(rubrics.c.deleted_at.is_(None))).scalars())
 
 
-def hold_game(conn: Connection, game_id: UUID) -> None:
+def lock_game_row(conn: Connection, game_id: UUID) -> None:
     """Let nobody else change what is attached to a game before this transaction ends."""
     # key_share: rounds of the game may be kept meanwhile, for its id does not change
     conn.execute(select(games.c.id).where(games.c.id == game_id).with_for_update(key_share=True)).all()

@@ -236,9 +236,9 @@ def add_feedback(conn: Connection, feedback: Feedback, user_id: UUID, now: datet
         raise MissingError(f"no request {trace} is kept")
     insert: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert
     if feedback.question_type is not None:
-        said = {"question_type": feedback.question_type, "updated_at": now}
-        named = insert(gateway_corrections).values({"trace": trace, "user_id": user_id, **said})
-        conn.execute(named.on_conflict_do_update(index_elements=["trace", "user_id"], set_=said))
+        values = {"question_type": feedback.question_type, "updated_at": now}
+        named = insert(gateway_corrections).values({"trace": trace, "user_id": user_id, **values})
+        conn.execute(named.on_conflict_do_update(index_elements=["trace", "user_id"], set_=values))
     if given is None:
         return
     rating = given if isinstance(given, int) else None

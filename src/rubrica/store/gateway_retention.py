@@ -28,8 +28,8 @@ def _with_texts(before: datetime) -> tuple[ColumnElement[bool], ColumnElement[bo
 def count_prunable(conn: Connection, before: datetime, texts_before: datetime) -> tuple[int, int]:
     """How many requests came before a time, and how many of those before another have texts."""
     old = select(func.count()).select_from(gateway_requests).where(_requests.at < before)
-    told = select(func.count(_requests.trace.distinct())).select_from(_HELD).where(*_with_texts(texts_before))
-    return int(conn.execute(old).scalar_one()), int(conn.execute(told).scalar_one())
+    with_texts = select(func.count(_requests.trace.distinct())).select_from(_HELD).where(*_with_texts(texts_before))
+    return int(conn.execute(old).scalar_one()), int(conn.execute(with_texts).scalar_one())
 
 
 def prune_texts(conn: Connection, before: datetime) -> int:

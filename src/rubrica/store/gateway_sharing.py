@@ -38,7 +38,7 @@ def publish_breakers(conn: Connection, news: Sequence[BreakerNews], told_by: str
     at = _time(conn, now)
     insert: Any = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert
     for one in sorted(news, key=lambda one: one.place):  # one order: no deadlocks
-        told = {
+        values = {
             "model": one.model[:200],
             "told_by": told_by,
             "told_at": at - timedelta(seconds=one.age),
@@ -46,8 +46,8 @@ def publish_breakers(conn: Connection, news: Sequence[BreakerNews], told_by: str
             "failures": one.failures,
             "trouble": one.trouble,
         }
-        add = insert(gateway_breakers).values({"place": one.place, **told})
-        conn.execute(add.on_conflict_do_update(index_elements=["place"], set_=told))
+        add = insert(gateway_breakers).values({"place": one.place, **values})
+        conn.execute(add.on_conflict_do_update(index_elements=["place"], set_=values))
     conn.execute(delete(gateway_breakers).where(_breakers.told_at < at - REMEMBERED))
 
 

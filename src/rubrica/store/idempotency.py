@@ -66,7 +66,7 @@ def renew(conn: Connection, slot: IdempotencySlot, now: datetime) -> None:
     conn.execute(update(replies).where(_slot_condition(slot)).values(created_at=now))
 
 
-def keep_reply(
+def save_reply(
     conn: Connection, slot: IdempotencySlot, status: int, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> None:
     """Write the reply. Whoever has lost the key to another attempt fails here, and with it the effect is undone."""

@@ -115,7 +115,7 @@ class _Stretch:
     rows: tuple[ColumnElement[bool], ...] = ()  # which of the listed ones belong to it
     up: bool = False
 
-    def beyond(self) -> list[ColumnElement[bool]]:
+    def after_cursor(self) -> list[ColumnElement[bool]]:
         """Its rows that follow the last page."""
         if self.after is None:
             return [*self.rows]
@@ -145,10 +145,10 @@ def _through(conn: Connection, stretch: _Stretch, filters: MarketFilters, limit:
         stretch = replace(stretch, rows=(*stretch.rows, listings.c.trend >= filters.least_trend))
     own, of_rubric = _own(filters), _of_rubric(conn, filters)
     if not own and not of_rubric:
-        return _read_listings(conn, stretch.first(_offered().where(*stretch.start, *stretch.beyond()), limit))
+        return _read_listings(conn, stretch.first(_offered().where(*stretch.start, *stretch.after_cursor()), limit))
     for rows in GLANCES:
         ahead = stretch.first(
-            _select_listings(listings.c.id).where(*stretch.start, *stretch.beyond()), rows * limit
+            _select_listings(listings.c.id).where(*stretch.start, *stretch.after_cursor()), rows * limit
         ).subquery()
         near = _offered().join(ahead, ahead.c.id == listings.c.id).where(*own, *of_rubric)
         found = _read_listings(conn, stretch.first(near, limit))
@@ -157,7 +157,7 @@ def _through(conn: Connection, stretch: _Stretch, filters: MarketFilters, limit:
     listed = _LISTED_LAST if of_rubric and not filters.featured else _LISTED
     fitting = (
         _select_listings(listings.c.id)
-        .where(listed, *stretch.beyond(), *own, *of_rubric)
+        .where(listed, *stretch.after_cursor(), *own, *of_rubric)
         .cte()
         .prefix_with("MATERIALIZED")
     )

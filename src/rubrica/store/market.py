@@ -66,7 +66,7 @@ def lock_stats(conn: Connection, rubric_id: UUID) -> ListingStats | None:
     return None if row is None else ListingStats(*row)
 
 
-def keep_stats(conn: Connection, rubric_id: UUID, stats: ListingStats) -> None:
+def save_stats(conn: Connection, rubric_id: UUID, stats: ListingStats) -> None:
     """Write down how a rubric stands; it must be on hold."""
     values = {name: getattr(stats, name) for name in ListingStats.__dataclass_fields__}
     conn.execute(update(listings).where(listings.c.rubric_id == rubric_id).values(values))

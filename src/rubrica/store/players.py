@@ -131,7 +131,7 @@ def names_of(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, str]:
     return found
 
 
-def people_behind(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, UUID]:
+def owners_of_players(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Who stands behind some players: the person each is, or whoever made it."""
     ids = list(player_ids)
     found: dict[UUID, UUID] = {}
@@ -145,7 +145,7 @@ def people_behind(conn: Connection, player_ids: Collection[UUID]) -> dict[UUID, 
     return found
 
 
-def hold_players(conn: Connection, player_ids: Collection[UUID]) -> None:
+def lock_players(conn: Connection, player_ids: Collection[UUID]) -> None:
     """Let nobody else add rounds of these players before this transaction ends."""
     chosen = select(players.c.id).where(players.c.id.in_(sorted(player_ids))).order_by(players.c.id)
     conn.execute(chosen.with_for_update(key_share=True)).all()  # key_share: what refers to them is left alone

@@ -99,8 +99,8 @@ class Postgres:
                 return await greenlet_spawn(work, query)
             except Exception as error:  # noqa: BLE001 - the boundary of a query: what is not ours goes on unchanged
                 if not _is_passing(error) or time.monotonic() > give_up:
-                    told = translate_error(error, self._place)
-                    raise told from told.__cause__
+                    translated = translate_error(error, self._place)
+                    raise translated from translated.__cause__
             await asyncio.sleep(PAUSE)
 
     def _read(self, query: Callable[[Connection], T]) -> T:

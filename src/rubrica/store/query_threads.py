@@ -28,7 +28,7 @@ class QueryJob:
     error: BaseException | None = None
 
     @property
-    def given_up(self) -> bool:
+    def is_abandoned(self) -> bool:
         """Whether nobody waits any more."""
         return self.future.cancelled()
 

@@ -87,8 +87,8 @@ def until_next_minute(now: datetime) -> float:
 
 def _count(conn: Connection, account: RateAccount, tokens: int, minute: int, now: datetime) -> MinuteUse:
     if account.tokens is not None and tokens > account.tokens:
-        told = f"this takes about {tokens:,} tokens, and {account.title} may use {account.tokens:,} a minute"
-        raise RateLimitError(f"{told} (ask for less at once, or have the limit raised)", "tokens", account.tokens)
+        message = f"this takes about {tokens:,} tokens, and {account.title} may use {account.tokens:,} a minute"
+        raise RateLimitError(f"{message} (ask for less at once, or have the limit raised)", "tokens", account.tokens)
     new = {"account": account.name, "minute": minute, "requests": 1, "tokens": tokens}
     fits = []
     if account.requests is not None:
@@ -114,5 +114,5 @@ def _used_up(conn: Connection, account: RateAccount, minute: int, now: datetime)
     most = account.tokens or 0
     if account.requests is not None and requests >= account.requests:
         kind, most = "requests", account.requests
-    told = f"{account.title} may use {most:,} {kind} a minute, and has (ask again in the next minute)"
-    return RateLimitError(told, kind, most, until_next_minute(now))
+    message = f"{account.title} may use {most:,} {kind} a minute, and has (ask again in the next minute)"
+    return RateLimitError(message, kind, most, until_next_minute(now))

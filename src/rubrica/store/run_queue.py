@@ -54,7 +54,7 @@ class QueuedRun:
     queued_at: datetime
     held_until: datetime | None
 
-    def shown_state(self, now: datetime) -> Literal["waiting", "running"] | None:
+    def public_state(self, now: datetime) -> Literal["waiting", "running"] | None:
         """How whoever asks is told it is; None where it has ended, and its folder says how."""
         if self.state == "ended":
             return None

@@ -212,15 +212,15 @@ def _over(
     now: datetime,
     period: Literal["day", "month"] = "day",
 ) -> SpendingLimitError:
-    told = f"this can cost ${usd:.4f}, and {account.title} may spend ${most:g} a {period} (UTC)"
+    message = f"this can cost ${usd:.4f}, and {account.title} may spend ${most:g} a {period} (UTC)"
     if usd > most + ROUNDING:
-        return SpendingLimitError(f"{told} (ask for less at once, or have the limit raised)")
-    told += f": ${so_far.spent:.4f} is spent" + (f", ${so_far.reserved:.4f} reserved" if so_far.reserved else "")
+        return SpendingLimitError(f"{message} (ask for less at once, or have the limit raised)")
+    message += f": ${so_far.spent:.4f} is spent" + (f", ${so_far.reserved:.4f} reserved" if so_far.reserved else "")
     soon = so_far.spent + usd <= most + ROUNDING
     later = "tomorrow" if period == "day" else "next month"
     way = "ask again when what is under way has ended" if soon else f"ask again {later}, or have the limit raised"
     wait = until_tomorrow(now) if period == "day" else until_next_month(now)
-    return SpendingLimitError(f"{told} ({way})", SOON if soon else wait)
+    return SpendingLimitError(f"{message} ({way})", SOON if soon else wait)
 
 
 def _day(now: datetime) -> date:

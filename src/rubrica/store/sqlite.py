@@ -65,9 +65,9 @@ class Sqlite:
             return held.read(query)
         except Exception as error:  # noqa: BLE001 - the boundary of a query: what is not ours goes on unchanged
             self._glass = self._glass and self._glass.reusable()
-            told = translate_error(error, self._place)
-            if told is error or not isinstance(told, StoreError):
-                raise told from told.__cause__
+            translated = translate_error(error, self._place)
+            if translated is error or not isinstance(translated, StoreError):
+                raise translated from translated.__cause__
         return await self.read(query)
 
     async def write(self, query: Callable[[Connection], T]) -> T:
@@ -113,7 +113,7 @@ class Sqlite:
             return _hold(self._reading, self._place)
 
     def _write(self, jobs: Sequence[QueryJob]) -> None:
-        wanted = [job for job in jobs if not job.given_up]
+        wanted = [job for job in jobs if not job.is_abandoned]
         if not self._commit(wanted):
             for job in wanted:
                 if job.error is None:
@@ -167,8 +167,8 @@ def in_file(file: Path, work: Callable[[Connection], T], *, change: bool) -> T:
             held.driver.execute("COMMIT")
             return result
     except (DBAPIError, sqlite3.Error) as error:
-        told = translate_error(error, str(file))
-        raise told from told.__cause__
+        translated = translate_error(error, str(file))
+        raise translated from translated.__cause__
     finally:
         held.close()
 
@@ -200,8 +200,8 @@ class _Held:
     def sound(self) -> bool:
         """Whether SQLAlchemy sees nothing left over from the query before."""
         transaction = self.conn.get_transaction()
-        whole = not (self.conn.closed or self.conn.invalidated or self.conn.in_nested_transaction())
-        return whole and (transaction is None or transaction.is_active)
+        is_intact = not (self.conn.closed or self.conn.invalidated or self.conn.in_nested_transaction())
+        return is_intact and (transaction is None or transaction.is_active)
 
     def reusable(self) -> _Held | None:
         """Itself; or nothing, after closing it, if it is not sound."""
@@ -219,8 +219,8 @@ def _hold(engine: Engine, place: str) -> _Held:
     try:
         return _Held(engine)
     except DBAPIError as error:
-        told = translate_error(error, place)
-        raise told from told.__cause__
+        translated = translate_error(error, place)
+        raise translated from translated.__cause__
 
 
 def _engine(file: Path, patience: float, *pragmas: str) -> Engine:

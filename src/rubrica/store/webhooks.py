@@ -122,7 +122,7 @@ def claim_due(conn: Connection, now: datetime, lease: timedelta, limit: int) -> 
     return found
 
 
-def keep_attempt(conn: Connection, delivery: Delivery) -> None:
+def save_attempt(conn: Connection, delivery: Delivery) -> None:
     """Keep what came of an attempt, unless the webhook is gone."""
     changed = {name: getattr(delivery, name) for name in ("state", "attempts", "due_at", "status", "error", "ended_at")}
     conn.execute(update(webhook_deliveries).where(webhook_deliveries.c.id == delivery.id).values(changed))

@@ -62,10 +62,10 @@ def criterion_lines(criteria: Any) -> str | None:
     return text if None not in wanted and read_criterion_lines(text) == wanted else None
 
 
-def points_told(points: Iterable[float]) -> str:
+def points_text(points: Iterable[float]) -> str:
     """What a list comes to, in words.
 
-    >>> points_told([5, 3, -4]), points_told([1])
+    >>> points_text([5, 3, -4]), points_text([1])
     ('3 criteria: 8 points to earn, 4 to lose', '1 criterion: 1 point to earn')
     """
     every = list(points)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
+
+import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate
@@ -49,8 +50,7 @@ Reading = tuple[Fraction, int | None]
 """A value, and the decimals it is written with; None where it is exact: a fraction, a ratio, a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """One amount: what it may be worth, most likely first."""
 
     readings: tuple[Reading, ...]

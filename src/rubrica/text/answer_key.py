@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
+
+from msgspec.structs import replace
 
 from rubrica.text.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.arithmetic import Equation, find_equations
@@ -207,7 +208,7 @@ _ABOUT_FORM = lazy_pattern(
 )
 
 
-def told_apart_by(stem: str) -> Callable[[str], str]:
+def option_key(stem: str) -> Callable[[str], str]:
     """What two options must share to be one: their value, or their text where the form of a number is the question."""
     return (lambda text: " ".join(text.casefold().split())) if _ABOUT_FORM.search(stem) else normal
 
@@ -217,7 +218,7 @@ def duplicated_key(question: Question) -> Iterator[QuestionFault]:
     key = question.key
     if not key:
         return
-    same = told_apart_by(question.text)
+    same = option_key(question.text)
     for place, (label, text) in enumerate(question.options):
         if place != question.answer_index and same(text) == same(key):
             yield QuestionFault(f"option {label} says the same as the key", text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from math import inf
+
+import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
@@ -22,8 +23,7 @@ __all__ = ["FEATURES", "Equation", "Number", "evaluate", "find_equations"]
 EVIDENCE_LIMIT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(msgspec.Struct, frozen=True):
     """A claim that two expressions are equal: ``text[start:end]``, in characters."""
 
     start: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.text.amounts import Amount, amounts_of
 from rubrica.text.lazy_pattern import lazy_pattern
@@ -66,8 +68,7 @@ _SAYS_NUMBER = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True):
     """The last statement of an explanation that names an amount."""
 
     text: str

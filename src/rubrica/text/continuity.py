@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
@@ -42,8 +43,7 @@ _STOPS = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SelfClaim:
+class SelfClaim(msgspec.Struct, frozen=True):
     """A statement of a speaker about itself: `value` is what two claims with the same key must agree on."""
 
     key: str

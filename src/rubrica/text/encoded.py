@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import thread_time
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.truncation import Excerpt, judged_part
@@ -12,8 +13,7 @@ from rubrica.text.truncation import Excerpt, judged_part
 _SURROGATES = lazy_pattern("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedPart:
+class EncodedPart(msgspec.Struct, frozen=True):
     """What is read of a text: all of it, or its head and tail.
 
     >>> part = encoded_part("é" * 60 + "!" + "é" * 60, 100)

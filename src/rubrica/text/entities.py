@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.lexicon import lexicon
@@ -17,8 +18,7 @@ _OPENING = lazy_pattern(r"[.!?…:;\n\"“«。！？*#|•]")
 _YEAR = lazy_pattern(r"(?<![\w.,$€£¥#])(?:1[0-9]{3}|20[0-9]{2})(?=s?\b)(?!['’]?\w\w)(?![.,][0-9])(?!\s?%)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(msgspec.Struct, frozen=True):
     text: str
     opens: bool  # begins a sentence, a line or a quotation
     joins: bool  # only a space, or an honorific's full stop, stands between it and the word before

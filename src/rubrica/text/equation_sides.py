@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.text.expression import ArithmeticToken, tokens_of
 from rubrica.text.lazy_pattern import lazy_pattern
 
 
-@dataclass(frozen=True, slots=True)
-class EquationSide:
+class EquationSide(msgspec.Struct, frozen=True):
     """The expression next to an equals sign, and what makes its reading doubtful."""
 
     tokens: tuple[ArithmeticToken, ...]  # without unit words

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from re import Pattern
+
+import msgspec
 
 from rubrica.text import overlap, style
 from rubrica.text.lexicon import Lexicon
@@ -37,8 +38,7 @@ _NO_LETTERS = bytes(set(range(128)) - set(string.ascii_letters.encode()))
 Spans = Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class TextMeasure:
+class TextMeasure(msgspec.Struct, frozen=True):
     """A number read off one text; `says` has {text} where the text is named."""
 
     name: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+
+import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.conclusion import SENTENCE, is_remark, without_checks
@@ -27,8 +28,7 @@ _TRIES = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SolvedEquation:
+class SolvedEquation(msgspec.Struct, frozen=True):
     """An equation as written, its unknown, and the one value that solves it."""
 
     text: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.options import normal, option_index, plain_text, read_options
@@ -25,8 +26,7 @@ _LABELS = lazy_pattern(r"\s*\(?(?P<left>\d{1,2}|[A-Za-z])\)?\s*[-–:]?\s*\(?(?P
 Item = tuple[str, str]  # its label and its text
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingParts:
+class MatchingParts(msgspec.Struct, frozen=True):
     """The two columns of a question, as far as it has any, and the pairs of its key as they are written."""
 
     left: tuple[Item, ...] = ()

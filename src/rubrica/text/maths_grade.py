@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import log2
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths_signals import (
@@ -48,8 +49,7 @@ INPUTS: Mapping[str, Callable[[MathsSignals], float]] = {
 """What the model reads off the signals, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class GradeModel:
+class GradeModel(msgspec.Struct, frozen=True):
     """Weights of the inputs, and how far nine in ten questions that were kept apart lay from their estimate."""
 
     weights: Mapping[str, float]
@@ -63,8 +63,7 @@ class GradeModel:
         return min(float(HIGHEST), max(float(LOWEST), found))
 
 
-@dataclass(frozen=True, slots=True)
-class MathsGrade:
+class MathsGrade(msgspec.Struct, frozen=True):
     """The grade of a question: an estimate, bounds that hold nine times in ten, and what it rests on."""
 
     grade: int
@@ -78,8 +77,7 @@ class MathsGrade:
         return self.low <= grade <= self.high
 
 
-@dataclass(frozen=True, slots=True)
-class NoGrade:
+class NoGrade(msgspec.Struct, frozen=True):
     """Why a text has no estimate."""
 
     reason: str

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import log10
+
+import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.style import reading_grade
@@ -35,8 +36,7 @@ _QUANTITY = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MathsTopic:
+class MathsTopic(msgspec.Struct, frozen=True):
     """Something that a question may be about, and the grade in which that is usual."""
 
     name: str
@@ -44,8 +44,7 @@ class MathsTopic:
     shows: re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True)
-class MathsSignals:
+class MathsSignals(msgspec.Struct, frozen=True):
     """What was read off one question; grades where not said otherwise."""
 
     size: float  # of its largest whole number
@@ -93,8 +92,7 @@ _OPERATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MathsWords:
+class MathsWords(msgspec.Struct, frozen=True):
     """maths_words.yaml, compiled."""
 
     topics: tuple[MathsTopic, ...]  # hardest first

@@ -12,7 +12,7 @@ from rubrica.text.answer_key import (
     contradicted_key,
     duplicated_key,
     miscalculated_key,
-    told_apart_by,
+    option_key,
     unreached_key,
     wrong_equations,
 )
@@ -60,7 +60,7 @@ def _empty(question: Question) -> Iterator[QuestionFault]:
 
 def _duplicates(question: Question) -> Iterator[QuestionFault]:
     """Options that repeat an earlier one; where the form of a number is the question, only exact repeats count."""
-    same = told_apart_by(question.text)
+    same = option_key(question.text)
     seen: set[str] = set()
     for letter, text in question.options:
         if text and same(text) in seen:

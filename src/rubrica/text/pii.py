@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from math import inf
 from typing import Literal, get_args
 
+import msgspec
 import re2
 
 from rubrica.text.lazy_pattern import lazy_pattern
@@ -27,8 +27,7 @@ WINDOW, MARGIN = 1_000, 200  # characters of a long text that are screened at on
 CLOSE_LOOKS = 30  # windows of a long text that are looked at closely: under 50 ms
 
 
-@dataclass(frozen=True, slots=True)
-class PiiSpan:
+class PiiSpan(msgspec.Struct, frozen=True):
     """One piece of personal data: ``text[start:end]``, in characters."""
 
     kind: Kind

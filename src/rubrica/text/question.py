@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
+
+import msgspec
 
 from rubrica.jsontext import json_values
 from rubrica.text.lazy_pattern import lazy_pattern
@@ -43,8 +44,7 @@ OTHER_TYPES = frozenset(_TYPES) - {"mcq"}
 """The types of questions apart from multiple choice, as `Question.kind` names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """One question as its author wrote it. An absent part is empty, never guessed."""
 
     text: str
@@ -76,8 +76,7 @@ class Question:
         return None if self.answer_index is None else self.options[self.answer_index][1]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionFault:
+class QuestionFault(msgspec.Struct, frozen=True):
     """One thing a check found: what, and the words of the response that show it."""
 
     label: str

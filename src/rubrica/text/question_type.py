@@ -13,7 +13,6 @@ import hashlib
 import unicodedata
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -39,8 +38,7 @@ VERY_SHORT = (2, 20)
 KEPT = 2000  # texts whose types are remembered
 
 
-@dataclass(frozen=True, slots=True)
-class TypeChances:
+class TypeChances(msgspec.Struct, frozen=True):
     """How likely each type is, the likeliest first; the chances add up to 1."""
 
     chances: Mapping[str, float]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from math import inf
 from typing import Any, Literal, get_args
 
+import msgspec
 import re2
 
 from rubrica.text.encoded import without_surrogates
@@ -30,8 +30,7 @@ CLOSE_LOOKS = 400  # times that one pattern is looked for in a window of a long 
 MOST_FOUND = 500  # ... and statements that are found in it
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """An unsafe statement, ``text[start:end]``, and the frame that excuses it, if one governs it."""
 
     family: Family
@@ -94,8 +93,7 @@ _WORDS_BETWEEN = {"<gap>": 5, "<near>": 2, "<aim>": 5}
 _LOOK_ON = 40  # characters after a finding in which it may prove innocent
 
 
-@dataclass(frozen=True, slots=True)
-class _Data:
+class _Data(msgspec.Struct, frozen=True):
     """safety.yaml, compiled."""
 
     screen: Any  # an re2.Set over all the patterns: which of them occur at all

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from math import inf
 
+import msgspec
+from msgspec.structs import replace
+
+from rubrica.text.amounts import amounts_of
 from rubrica.text.arithmetic import MAX_SIGNS, Equation, equations_of, find_equations
+from rubrica.text.conclusion import Closing, ends_on
 from rubrica.text.cut_off import CALCULATOR_STEP, RESULT_MARK
 from rubrica.text.equation_sides import MEASURES
 from rubrica.text.expression import tokens_of
@@ -23,6 +27,7 @@ from rubrica.text.texts import Feature, Field, Span, Texts
 from rubrica.text.words import cached_reading, sentences, spaced_words
 
 MOST_SPANS = 20
+MOST_LOOKED_BACK = 30  # sentences that are searched for a conclusion
 MOST_QUANTITIES = 1_000  # distinct numbers of a prompt that a response is held against
 
 _NUMBER = lazy_pattern(
@@ -46,8 +51,7 @@ _ALSO_MEASURED = {"percentage", "times", "degrees", "acres", "calories", "points
 _ONE_OR_NONE = lazy_pattern(r"\b(?:one|once|zero|none|nobody|nothing|all|both|same)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The number that an answer comes to: ``response[start:end]``."""
 
     value: Fraction
@@ -179,17 +183,27 @@ def asks_for_number(texts: Texts) -> bool:
 
 @cached_reading
 def result_of(texts: Texts) -> Result | None:
-    """What the response comes to: the number after its last "answer is", "####" or box, else its last sentence's."""
+    """What the response comes to: the number after its last "answer is", "####" or box, else its last sentence's. Where
+    that has none, such as a word of praise, it is what the last sentence before concludes."""
     plain = _without_notation(texts.response)
     marks = [mark.end() for mark in RESULT_MARK.finditer(plain)]
     if marks:
         after = next(_numbers(plain[marks[-1] : marks[-1] + 60]), None)
         if after is not None:
             return Result(after[0], marks[-1] + after[1], marks[-1] + after[2])
-    closing = sentences(texts, "response")[-1:]
-    start, end = (closing[0].start, closing[0].end) if closing else (0, 0)
-    found = list(_NUMBER.finditer(plain, start, end))[-1:]
-    return Result(_value(found[0]), found[0].start(), found[0].end()) if found else None
+    said = sentences(texts, "response")
+    for back, sentence in enumerate(islice(reversed(said), MOST_LOOKED_BACK)):
+        found = list(_NUMBER.finditer(plain, sentence.start, sentence.end))[-1:]
+        text = plain[sentence.start : sentence.end]
+        if found and not text.rstrip().endswith("?") and (back == 0 or _concludes(text)):
+            return Result(_value(found[0]), found[0].start(), found[0].end())
+    return None
+
+
+def _concludes(sentence: str) -> bool:
+    """Whether a sentence has its last number as a result, rather than tells of some."""
+    amounts = tuple(amounts_of(sentence))
+    return bool(amounts) and ends_on(Closing(sentence, amounts, concludes=True))
 
 
 def lacks_result(texts: Texts) -> bool:
@@ -307,7 +321,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "has_result",
-        "1 when the response comes to a number: after 'answer', or in its last sentence, else 0",
+        "1 when the response comes to a number: after 'answer', in its last sentence or a conclusion before it, else 0",
         0,
         1,
         lambda texts: float(result_of(texts) is not None),

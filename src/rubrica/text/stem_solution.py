@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from rubrica.text.latex import plain_maths
 from rubrica.text.lazy_pattern import lazy_pattern
@@ -21,8 +22,7 @@ from rubrica.text.worked_words import worked_value
 LONGEST = 240  # characters of a question that is solved
 
 
-@dataclass(frozen=True, slots=True)
-class StemSolution:
+class StemSolution(msgspec.Struct, frozen=True):
     """What a question comes to, in which unit, and what was worked out."""
 
     value: Fraction

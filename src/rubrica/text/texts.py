@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rubrica.model.evidence import Field, Span
 from rubrica.text.truncation import SHORT, Excerpt, RecentTexts, judged_part, recent_part
@@ -81,8 +82,7 @@ class Texts:
         return part.text
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(msgspec.Struct, frozen=True):
     """A number that can be read off the texts, by name, in any formula.
 
     Most are estimates where a text is long: they read its head and tail. A feature with `unread` looks for something

@@ -7,7 +7,8 @@ for texts is in bytes of UTF-8.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 JUDGED_BYTES = 40_000
 """Bytes of one text, in UTF-8, that features read, and every pattern at least; of a longer one, its head and tail."""
@@ -20,8 +21,7 @@ GAP = "\n…\n"
 """What stands in an excerpt for the part that was left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True):
     """The head and the tail of a text, or the whole text where it is short enough.
 
     >>> part = excerpt("The beginning of a long text, and its end.", 21)
@@ -109,8 +109,7 @@ def judged_part(text: str, limit: int = JUDGED_BYTES) -> Excerpt:
     return Excerpt(f"{text[:head]}{GAP}{text[len(text) - tail :]}", len(text) - head - tail, head)
 
 
-@dataclass(frozen=True, slots=True)
-class RecentTexts:
+class RecentTexts(msgspec.Struct, frozen=True):
     """The last of several texts: earlier ones are empty where all together are too long."""
 
     texts: Sequence[str]

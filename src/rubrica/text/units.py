@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.expression import evaluate, tokens_of
@@ -53,8 +54,7 @@ _OTHER_WORTH = lazy_pattern(  # beside a number, these make it another one, or l
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredAmount:
+class MeasuredAmount(msgspec.Struct, frozen=True):
     """A number and the unit beside it: a known one in its plainest form, another word as it is written, or none."""
 
     value: Fraction

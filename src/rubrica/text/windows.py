@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from rubrica.text.truncation import JUDGED_BYTES
 
@@ -16,16 +17,14 @@ MOST_SCREENED = 4_000_000
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class WindowedFindings(Generic[Item]):
+class WindowedFindings(msgspec.Struct, Generic[Item], frozen=True):
     """What was found in a text, in order, and how much of it nobody looked at."""
 
     found: tuple[Item, ...]
     unread: int = 0  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class TextWindow:
+class TextWindow(msgspec.Struct, frozen=True):
     """A stretch of a text. What begins in it is its own; what stands around it is there to be understood."""
 
     start: int

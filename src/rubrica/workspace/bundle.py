@@ -99,7 +99,7 @@ def _inside(problem: Problem) -> Problem:
 
 
 def _with_line(problem: Problem, document: Document) -> Problem:
-    return replace(problem, line=document.line(problem.path))
+    return msgspec.structs.replace(problem, line=document.line(problem.path))
 
 
 def _note(provenance: Any, draft: Draft) -> str:
@@ -107,11 +107,11 @@ def _note(provenance: Any, draft: Draft) -> str:
     name, version = claim.get("name"), claim.get("version")
     if not isinstance(name, str) or not isinstance(version, str):
         return "imported from a bundle"
-    said = f"{name}@{version}"[:LONGEST_CLAIM]
-    if not said.isprintable():
+    reference = f"{name}@{version}"[:LONGEST_CLAIM]
+    if not reference.isprintable():
         return "imported from a bundle"
     changed = claim.get("hash") not in (None, draft.rubric.hash)
-    return f"imported from a bundle that says it is {said}" + (", and was changed since" if changed else "")
+    return f"imported from a bundle that says it is {reference}" + (", and was changed since" if changed else "")
 
 
 def _moment(at: datetime) -> str:

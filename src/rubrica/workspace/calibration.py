@@ -12,12 +12,12 @@ from rubrica.errors import ConflictError, InputError, MissingError
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import find, load
 from rubrica.report.figures import count_of
-from rubrica.runs.review.calibration_lesson import CalibrationLesson, document_with, learn_calibration, next_version
+from rubrica.runs.review.calibration_fit import CalibrationFit, document_with, learn_calibration, next_version
 
 from . import catalogue
 from .access import Caller
 from .draft import Draft, read_draft, rubric_of
-from .editing import keep_as_fork
+from .editing import save_as_fork
 from .entry import RubricEntry, SeenRevision
 from .review_agreement import AgreementReport, LabelledReviews
 from .rubric_text import from_text, to_text
@@ -30,31 +30,31 @@ Keeping = Literal["version", "fork", "new", "changed"]
 class CalibratedRubric:
     """What the labels teach, and the rubric that carries it; no text where nothing could be corrected."""
 
-    lesson: CalibrationLesson
+    fit: CalibrationFit
     text: str | None
 
     @property
     def file(self) -> str:
-        return f"{self.lesson.rubric.name}-calibrated.yaml"
+        return f"{self.fit.rubric.name}-calibrated.yaml"
 
     @property
     def version(self) -> str:
-        return next_version(self.lesson.rubric.version)
+        return next_version(self.fit.rubric.version)
 
     @property
     def note(self) -> str:
         """What the history says of the version."""
-        most = count_of(max(self.lesson.items.values(), default=0), "label")
-        return f"{self.lesson.found.calibration}, from up to {most} of each dimension"
+        most = count_of(max(self.fit.items.values(), default=0), "label")
+        return f"{self.fit.found.calibration}, from up to {most} of each dimension"
 
 
 def calibrated(labelled: LabelledReviews, on: date) -> CalibratedRubric:
     """Learn from labels as ``rubrica calibrate`` does, and write the rubric that it would write."""
     rubric = labelled.document
-    lesson = learn_calibration(rubric, labelled.lines, file=labelled.file, seed=0, on=on)
-    found = lesson.found.calibration
+    fit = learn_calibration(rubric, labelled.lines, file=labelled.file, seed=0, on=on)
+    found = fit.found.calibration
     return CalibratedRubric(
-        lesson, None if found is None else document_with(found, rubric, text_of(rubric), as_json=False)
+        fit, None if found is None else document_with(found, rubric, text_of(rubric), as_json=False)
     )
 
 
@@ -74,7 +74,7 @@ def labels_of(report: AgreementReport, rubric: str) -> LabelledReviews:
     raise MissingError(f"there are no labels of {rubric[:200]!r} (people score what its judge scored, then there are)")
 
 
-def way_to_keep(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keeping, RubricEntry | None]:
+def ways_to_save(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keeping, RubricEntry | None]:
     """How a correction of a run's rubric can be kept: the labels hold for that text of it, and for no other."""
     try:
         entry = catalogue.entry(conn, caller, rubric.name)
@@ -85,15 +85,15 @@ def way_to_keep(conn: Connection, caller: Caller, rubric: Rubric) -> tuple[Keepi
     return ("version" if caller.owns(entry.listing.created_by) else "fork"), entry
 
 
-def keep_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, now: datetime) -> RubricEntry:
+def save_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, now: datetime) -> RubricEntry:
     """Keep the corrected rubric: as the next version, as a fork, or as a rubric that was not here yet."""
-    way, entry = way_to_keep(conn, caller, made.lesson.rubric)
+    way, entry = ways_to_save(conn, caller, made.fit.rubric)
     if way == "changed":
-        raise ConflictError(f"{made.lesson.rubric.name} has changed since; download the corrected rubric instead")
+        raise ConflictError(f"{made.fit.rubric.name} has changed since; download the corrected rubric instead")
     if entry is None:
         return catalogue.import_draft(conn, caller, _draft(made), now)
     if way == "fork":
-        return keep_as_fork(conn, caller, str(entry.listing.id), _draft(made, entry), now)
+        return save_as_fork(conn, caller, str(entry.listing.id), _draft(made, entry), now)
     return catalogue.update(
         conn, caller, str(entry.listing.id), _draft(made, entry), SeenRevision(tags=frozenset({entry.tag})), now
     )
@@ -101,7 +101,7 @@ def keep_calibrated(conn: Connection, caller: Caller, made: CalibratedRubric, no
 
 def _draft(made: CalibratedRubric, entry: RubricEntry | None = None) -> Draft:
     """The corrected rubric as it is handed in: of one that is there, the document as its author wrote it."""
-    text, found = made.text, made.lesson.found.calibration
+    text, found = made.text, made.fit.found.calibration
     if text is None or found is None:
         raise InputError("nothing could be corrected, so there is nothing to keep")
     if entry is not None:

@@ -81,7 +81,7 @@ def _files(folder: Path) -> dict[str, Path]:
     return {path.name: path for path in found if path.resolve().parent == inside and not path.name.startswith(".")}
 
 
-def keep_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -> CaseFile:
+def save_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -> CaseFile:
     """Keep an uploaded file, where cases can be read from it; a name that is taken gets a number."""
     path = _free(folder_of(runs, owner), name)
     if path.suffix.lower() not in SUFFIXES:
@@ -104,18 +104,18 @@ def keep_upload(runs: Path, name: str, data: bytes, owner: UUID | None = None) -
     return CaseFile(path.name, len(data))
 
 
-def keep_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], owner: UUID | None = None) -> CaseFile:
+def save_examples(runs: Path, name: str, examples: Sequence[Mapping[str, Any]], owner: UUID | None = None) -> CaseFile:
     """A rubric's examples as a file of cases; the same examples are one file."""
     if not examples:
         raise InputError("this rubric has no examples; upload a file of cases")
     data = b"".join(msgspec.json.encode(example) + b"\n" for example in examples)
     path = folder_of(runs, owner) / f"{_plain(name)}.examples.jsonl"
     if not path.is_file() or path.read_bytes() != data:
-        return keep_upload(runs, path.name, data, owner)
+        return save_upload(runs, path.name, data, owner)
     return CaseFile(path.name, len(data))
 
 
-def keep_inline(runs: Path, cases: Sequence[Mapping[str, Any]], owner: UUID) -> Path:
+def save_inline_cases(runs: Path, cases: Sequence[Mapping[str, Any]], owner: UUID) -> Path:
     """Cases that came with a request, as a file that no list offers; the same cases of one user are one file."""
     data = b"".join(json.dumps(case).encode() + b"\n" for case in cases)
     folder = folder_of(runs, owner) / INLINE

@@ -21,7 +21,7 @@ from rubrica.store.versions import ForkOrigin, Version, VersionSummary
 from .access import Caller, require
 from .draft import Draft, rubric_of
 from .entry import ANYTHING, RubricEntry, SeenRevision
-from .revision import advance, begin, begin_anyhow, name_taken
+from .revision import advance, begin, create_with_free_name, name_taken
 
 LONGEST_REFERENCE = 200
 """Characters of an id, a slug or slug@version; nothing longer is looked for."""
@@ -105,7 +105,7 @@ def create(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> Rub
 def import_draft(conn: Connection, caller: Caller, draft: Draft, now: datetime) -> RubricEntry:
     """The same, under a further name where the caller uses the name already."""
     require(caller, "author", "importing a rubric")
-    return begin_anyhow(conn, draft, caller.user_id, None, now)
+    return create_with_free_name(conn, draft, caller.user_id, None, now)
 
 
 def update(
@@ -143,7 +143,7 @@ def copy(conn: Connection, caller: Caller, version: Version, now: datetime, name
     origin = versions.origin(conn, version.id)
     draft = draft if name is None else draft.renamed(name)
     note = f"copied from {source.slug}@{version.version}"
-    return begin_anyhow(conn, replace(draft, is_public=False, note=note), caller.user_id, origin, now).listing
+    return create_with_free_name(conn, replace(draft, is_public=False, note=note), caller.user_id, origin, now).listing
 
 
 def fork(

@@ -57,7 +57,7 @@ def open_session(conn: Connection, caller: Caller, session_id: UUID) -> StoredSe
     return found
 
 
-def whole_session(conn: Connection, caller: Caller, session_id: UUID) -> tuple[StoredSession, list[StoredEvent]]:
+def session_with_events(conn: Connection, caller: Caller, session_id: UUID) -> tuple[StoredSession, list[StoredEvent]]:
     """A session with all its events."""
     return open_session(conn, caller, session_id), store.events_after(conn, session_id, 0)
 
@@ -102,7 +102,7 @@ def conclude_session(conn: Connection, line: SessionLine, end: SessionEnd) -> No
         return  # it was found to be interrupted while its server could not write
     kind: webhooks.EventName = "council.finished" if end.state == "finished" else "council.failed"
     now = end.event.created_at
-    told = {
+    payload = {
         "id": str(line.id),
         "path": f"/api/council/sessions/{line.id}",
         "state": end.state,
@@ -111,7 +111,7 @@ def conclude_session(conn: Connection, line: SessionLine, end: SessionEnd) -> No
         # when a session was interrupted is not known, only when that was found
         "seconds": None if end.state == "interrupted" else round((now - line.created_at).total_seconds(), 3),
     }
-    webhooks.announce(conn, line.owner_id, kind, told, now)
+    webhooks.announce(conn, line.owner_id, kind, payload, now)
 
 
 def interrupt_sessions(

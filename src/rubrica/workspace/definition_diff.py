@@ -68,12 +68,12 @@ class DefinitionChange:
 
     def shown(self) -> dict[str, Any]:
         """The change as plain data; what was added has no `from`, what was removed no `to`."""
-        told: dict[str, Any] = {"change": self.kind, "path": self.path, "where": self.where}
+        data: dict[str, Any] = {"change": self.kind, "path": self.path, "where": self.where}
         if self.kind != "added":
-            told["from"] = self.before
+            data["from"] = self.before
         if self.kind != "removed":
-            told["to"] = self.after
-        return told | {"text": self.text}
+            data["to"] = self.after
+        return data | {"text": self.text}
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DefinitionChange]:

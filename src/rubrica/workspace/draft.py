@@ -275,7 +275,7 @@ def _rules(value: Any) -> Iterator[int]:
 
 
 def _limit_problems(problems: Sequence[Problem]) -> RubricError:
-    told = list(dict.fromkeys(problems))
-    more = len(told) - MOST_PROBLEMS
+    distinct = list(dict.fromkeys(problems))
+    more = len(distinct) - MOST_PROBLEMS
     rest = [Problem(f"and {more:,} more problems")] if more > 0 else []
-    return RubricError(told[:MOST_PROBLEMS] + rest)
+    return RubricError(distinct[:MOST_PROBLEMS] + rest)

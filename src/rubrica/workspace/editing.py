@@ -27,7 +27,7 @@ def open_rubric(conn: Connection, caller: Caller, reference: str) -> tuple[Rubri
     return found, lineage, "" if user is None else user.name
 
 
-def keep_as_fork(conn: Connection, caller: Caller, reference: str, draft: Draft, now: datetime) -> RubricEntry:
+def save_as_fork(conn: Connection, caller: Caller, reference: str, draft: Draft, now: datetime) -> RubricEntry:
     """A fork of an evaluation that says what a draft says, under a name of its own."""
     made = catalogue.fork(conn, caller, reference, None, None, now)
     named = draft.renamed(str(made.version.definition["name"]))

@@ -78,7 +78,7 @@ def import_copy(conn: Connection, caller: Caller, reference: str, version: str |
     copied = catalogue.copy(conn, caller, source, now)
     if counts:
         moved = trend.add_to(stats.trend, trend.IMPORT, now)
-        market.keep_stats(conn, listing.id, replace(stats, downloads=stats.downloads + 1, trend=moved))
+        market.save_stats(conn, listing.id, replace(stats, downloads=stats.downloads + 1, trend=moved))
     return catalogue.entry(conn, caller, str(copied.id))
 
 
@@ -99,7 +99,7 @@ def rate(conn: Connection, caller: Caller, reference: str, rating: int, review: 
     mean, count = market.mean_rating(conn, listing.id)
     moved = trend.add_to(stats.trend, trend.rating_weight(rating), now) if first else stats.trend
     stats = replace(stats, rating=mean, reviews=count, trend=moved)
-    market.keep_stats(conn, listing.id, stats)
+    market.save_stats(conn, listing.id, stats)
     return stats
 
 
@@ -107,7 +107,7 @@ def feature(conn: Connection, caller: Caller, reference: str, featured: bool) ->
     """Put a rubric among those that are recommended, or take it out."""
     require(caller, "admin", "featuring a rubric")
     listing = _find_listed(conn, caller, reference)
-    market.keep_stats(conn, listing.id, replace(_lock_stats(conn, listing), featured=featured))
+    market.save_stats(conn, listing.id, replace(_lock_stats(conn, listing), featured=featured))
     return detail(conn, caller, str(listing.id))
 
 

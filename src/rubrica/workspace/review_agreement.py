@@ -88,7 +88,7 @@ def agreement_report(
     done: Mapping[str, tuple[Sequence[ReviewItem], Sequence[Kept]]], rubrics_of: RubricsOf
 ) -> AgreementReport:
     """Hold the judge against people, over the done items and opinions of some runs."""
-    whole = ReviewedRun()
+    combined = ReviewedRun()
     notes: list[str] = []
     known: dict[str, Rubric] = {}
     for run, (items, kept) in done.items():
@@ -103,14 +103,14 @@ def agreement_report(
             )
             continue
         known |= rubrics
-        whole.evaluations |= found.evaluations
-        whole.opinions |= found.opinions
-    by_rubric = labels(whole, known)
+        combined.evaluations |= found.evaluations
+        combined.opinions |= found.opinions
+    by_rubric = labels(combined, known)
     return AgreementReport(
-        len({opinion.item for opinion in whole.opinions.values()}),
-        whole.reviewers,
-        agreements(whole, known),
-        verdict_agreement(whole, known),
+        len({opinion.item for opinion in combined.opinions.values()}),
+        combined.reviewers,
+        agreements(combined, known),
+        verdict_agreement(combined, known),
         [
             LabelledReviews(reference, lines, known[reference.partition("@")[0]])
             for reference, lines in by_rubric.items()

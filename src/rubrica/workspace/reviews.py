@@ -184,7 +184,7 @@ def submit(
     return done
 
 
-def take_back(conn: Connection, caller: Caller, item_id: UUID, now: datetime) -> ReviewTask:
+def withdraw_opinion(conn: Connection, caller: Caller, item_id: UUID, now: datetime) -> ReviewTask:
     """Take back what one just gave an item, so that it can be scored anew."""
     require(caller, "player", "reviewing")
     seen = read_item(conn, caller, item_id)

@@ -42,7 +42,9 @@ def begin(
     return RubricEntry(listing, version, origin)
 
 
-def begin_anyhow(conn: Connection, draft: Draft, owner: UUID, origin: ForkOrigin | None, now: datetime) -> RubricEntry:
+def create_with_free_name(
+    conn: Connection, draft: Draft, owner: UUID, origin: ForkOrigin | None, now: datetime
+) -> RubricEntry:
     """The same, under a further name where the name is taken."""
     named, number = draft, 1
     while (made := begin(conn, named, owner, origin, now)) is None:

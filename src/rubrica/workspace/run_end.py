@@ -41,7 +41,7 @@ def announce_end(conn: Connection, run_progress: RunProgress, now: datetime) -> 
     if access is None or access.run_id != run_progress.job.id:
         return
     rubric = run_progress.job.rubric
-    told = {
+    payload = {
         "name": name,
         "path": f"/api/runs/{name}",
         "state": run_progress.state,
@@ -50,4 +50,4 @@ def announce_end(conn: Connection, run_progress: RunProgress, now: datetime) -> 
         "usd": None if run_progress.cost is None else run_progress.cost.usd,
     }
     kind: webhooks.EventName = "run.finished" if run_progress.state == "finished" else "run.failed"
-    webhooks.announce(conn, access.owner_id, kind, told, now)
+    webhooks.announce(conn, access.owner_id, kind, payload, now)

@@ -38,10 +38,10 @@ class RunExtent:
         chosen = self.selection.expected(cases)
         return None if chosen is None else self.repeat * chosen
 
-    def said(self, cases: int | None) -> str:
+    def description(self, cases: int | None) -> str:
         """What will be judged, in words.
 
-        >>> RunExtent("10", repeat=3).said(400), RunExtent().said(1)
+        >>> RunExtent("10", repeat=3).description(400), RunExtent().description(1)
         ('10 of 400 cases, 3 times each: 30 evaluations.', '1 case: 1 evaluation.')
         """
         made = self.evaluations(cases)

@@ -117,7 +117,7 @@ def _queue_app(place: str, worker: RunWorker) -> App:
     app = App(connector=PsycopgConnector(conninfo=queue_dsn(address(place)), min_size=1, max_size=4))
 
     @app.task(name=TASK, queue=QUEUE, retry=Elsewhere())
-    async def work_off(run: str, ticket: int) -> None:
-        await worker.work_off(run, ticket)
+    async def execute_queued(run: str, ticket: int) -> None:
+        await worker.execute_queued(run, ticket)
 
     return app

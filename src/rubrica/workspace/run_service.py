@@ -23,7 +23,7 @@ from rubrica.store.run_queue import QueuedRun, cancel_run, open_runs, open_runs_
 
 from . import catalogue
 from .access import Caller, check_action
-from .case_files import CaseFile, case_file, case_files, keep_examples, keep_inline, keep_upload
+from .case_files import CaseFile, case_file, case_files, save_examples, save_inline_cases, save_upload
 from .draft import rubric_of
 from .entry import RubricEntry
 from .run_access import RunKey, change_run, claim_run, read_run, readable_names
@@ -184,7 +184,7 @@ class RunService:
     async def upload(self, caller: Caller, name: str, data: bytes) -> CaseFile:
         """Keep a file of cases for a caller alone."""
         check_action(caller, "uploading cases")
-        return await asyncio.to_thread(keep_upload, self.folder, name, data, caller.user_id)
+        return await asyncio.to_thread(save_upload, self.folder, name, data, caller.user_id)
 
     # --- how a run begins ---------------------------------------------------------------------------------
 
@@ -248,9 +248,9 @@ class RunService:
             raise InputError("say what is judged: cases, a file of cases, or the rubric's examples; one of them")
         owner = caller.user_id
         if wanted.cases is not None:
-            cases = keep_inline(self.folder, wanted.cases, owner)
+            cases = save_inline_cases(self.folder, wanted.cases, owner)
         else:
-            name = wanted.file or keep_examples(self.folder, slug, entry.version.examples, owner).name
+            name = wanted.file or save_examples(self.folder, slug, entry.version.examples, owner).name
             cases = case_file(self.folder, name, owner)
         extent = wanted.extent if judges else replace(wanted.extent, repeat=1)  # code gives the same each time
         return RunJob(target.folder, rubric_of(entry.document), cases, judges, extent, run_id, target.address)
@@ -327,7 +327,7 @@ class RunService:
         return found
 
     def _queued_line(self, line: RunLine, queued: QueuedRun | None) -> RunLine:
-        state = None if queued is None or queued.run_id != line.id else queued.shown_state(self.clock())
+        state = None if queued is None or queued.run_id != line.id else queued.public_state(self.clock())
         return line if state is None or queued is None else replace(line, state=state, why=queued.note)
 
     def _status(self, name: str, *, may_change: bool) -> RunStatus:

@@ -73,7 +73,7 @@ class RunWorker:
         for run_progress in self._jobs.running:
             run_progress.stopping.set()
 
-    async def work_off(self, run: str, ticket: int) -> None:
+    async def execute_queued(self, run: str, ticket: int) -> None:
         """Execute a run that was queued. A HandedBackError says that it has not ended, and shall be queued again."""
         held = await self.database.write(take_run, run, ticket, self.name, self.clock())
         if held is None:
@@ -157,8 +157,8 @@ class RunWorker:
         while run_progress.state == "running":
             await asyncio.sleep(EVERY)
             with suppress(StoreError):  # the next time may come through
-                told = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
-                lost, cancelled = told is None, bool(told)
+                answer = await self.database.write(advance_run, held, _figures(held, run_progress), self.clock())
+                lost, cancelled = answer is None, bool(answer)
             if lost or cancelled or self.leaving:
                 run_progress.stopping.set()
         if lost:

@@ -53,11 +53,11 @@ def _without_failures(score: StoredScore) -> StoredScore:
     """An open score without what a provider said when it failed: that is for whoever made the game."""
     reason = str(score.record.get("reason", "")).partition(":")[0]
     record = {key: value for key, value in score.record.items() if key not in ("errors", "notes", "remarks")}
-    record |= {"reason": reason, "dimensions": _silenced(score.record.get("dimensions", {}))}
-    return msgspec.structs.replace(score, record=record, dimension_scores=_silenced(score.dimension_scores))
+    record |= {"reason": reason, "dimensions": _without_details(score.record.get("dimensions", {}))}
+    return msgspec.structs.replace(score, record=record, dimension_scores=_without_details(score.dimension_scores))
 
 
-def _silenced(dimensions: Mapping[str, Any]) -> dict[str, Any]:
+def _without_details(dimensions: Mapping[str, Any]) -> dict[str, Any]:
     """Dimensions of which one without a score says no more than that."""
     shown = {}
     for name, result in dimensions.items():
@@ -65,7 +65,7 @@ def _silenced(dimensions: Mapping[str, Any]) -> dict[str, Any]:
         if result.get("value") is None:
             kept["reason"] = "no score"
         if kept.get("parts"):
-            kept["parts"] = _silenced(kept["parts"])
+            kept["parts"] = _without_details(kept["parts"])
         shown[name] = kept
     return shown
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import msgspec
+
 from rubrica.errors import BusyError, MissingError, RubricaError
 from rubrica.runs.files.manifest import Manifest
 from rubrica.runs.mirror.copy import RunCopy, fetch_copy
@@ -102,7 +104,7 @@ class StorePlace:
         return str(self._address)
 
     def _run(self, name: str) -> ObjectAddress:
-        return replace(self._address, key=self._address.under(name))
+        return msgspec.structs.replace(self._address, key=self._address.under(name))
 
     def _may_read(self, address: str) -> bool:
         """Whoever writes a run names the files that it was made of: only what lies here, too, is opened for it."""

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from rubrica.report.figures import count_of
-from rubrica.scoring.risk_control import draws_needed, hold_in_order, is_below
+from rubrica.scoring.risk_control import draws_needed, fixed_sequence_test, is_below
 
 from .policy import GRADE_ALL, GatePolicy, KnownOutcome, PolicyOutcome, cells_of, loss_of, outcome, worth_testing
 from .signals import ANSWER_SIGNALS, QUESTION_SIGNALS
@@ -151,7 +151,7 @@ def _proven(taught: _Taught, tests: Sequence[GateSample], terms: GateTerms) -> L
         losses = [loss_of(candidate.policy, one) for one in known]
         return is_below(losses, terms.loss, terms.delta, lowest=-1.0)
 
-    held = hold_in_order(taught.policies, holds)
+    held = fixed_sequence_test(taught.policies, holds)
     cells = cells_of(known)
     all_graded = outcome(GRADE_ALL, cells)
     found = outcome(held[-1].policy, cells) if held else all_graded

@@ -71,7 +71,7 @@ class AnthropicWire:
             incoming = await self._client.open(_encode({**translation.body, "stream": True}))
             if 200 <= incoming.status < 300:
                 break
-            translation = self._without_refused(await incoming.whole(), request, translation, left_out)
+            translation = self._without_refused(await incoming.read_all(), request, translation, left_out)
         stream = TranslatedStream(
             self.name,
             self._client.model,

@@ -123,7 +123,7 @@ class OpenAIWire:
     async def begin(self, request: OpenAIRequest) -> Relay:
         incoming = await self._client.open(request.body)
         if not 200 <= incoming.status < 300:
-            answer = await incoming.whole()
+            answer = await incoming.read_all()
             if request.unadorned is None or not refused_field(answer, ("stream_options",), (_STREAM_OPTIONS,)):
                 raise self._client.error_of(answer)
             self._counts_streams = False

@@ -44,7 +44,7 @@ class Chunk:
         found = self._given.get(name)
         return [None] * len(self) if found is None else found
 
-    def gives(self, name: str) -> bool:
+    def has_value(self, name: str) -> bool:
         """Whether a name is given somewhere."""
         return name in self._given
 

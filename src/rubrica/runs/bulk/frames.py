@@ -31,7 +31,7 @@ class ColumnJudge:
         self.known = PlanColumns(PlanTables(plan))
 
     @staticmethod
-    def serves(plan: Plan) -> bool:
+    def supports(plan: Plan) -> bool:
         """Whether a plan can be judged the quick way."""
         return is_known(plan) and all(patterns.matcher is not None for patterns in plan.sources.lexicon.sets.values())
 
@@ -50,7 +50,7 @@ class ColumnJudge:
         columns = _Judging(self.known, reading).columns()
         columns["case"] = pl.Series(chunk.cases, dtype=pl.String)
         columns[LINE] = pl.Series(chunk.lines, dtype=pl.Int64)
-        if chunk.gives(self.group):
+        if chunk.has_value(self.group):
             groups = [None if value is None else str(value) for value in chunk.given(self.group)]
             columns["group"] = pl.Series(groups, dtype=pl.String)
         return pl.DataFrame(columns), reading.odd

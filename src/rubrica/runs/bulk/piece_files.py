@@ -28,7 +28,7 @@ class PieceFiles(Protocol):
     def place(self, piece: FilePiece) -> Path:
         """A file that has a piece where it stands, until it is let go."""
 
-    def let_go(self, piece: FilePiece) -> None:
+    def release(self, piece: FilePiece) -> None:
         """A piece is not needed any more."""
 
 
@@ -51,7 +51,7 @@ class CompleteFile:
     def place(self, piece: FilePiece) -> Path:  # noqa: ARG002 - each is in it
         return self._path
 
-    def let_go(self, piece: FilePiece) -> None:
+    def release(self, piece: FilePiece) -> None:
         """It stays."""
 
 
@@ -80,7 +80,7 @@ class RangedLines:
             self._file.write_to(path, piece.start, piece.end)
         return path
 
-    def let_go(self, piece: FilePiece) -> None:
+    def release(self, piece: FilePiece) -> None:
         path = self._path(piece)
         path.unlink()
         path.parent.rmdir()
@@ -104,7 +104,7 @@ class RangedRows:
         window = self._held[piece.start] = self._table.window(piece.start, piece.end).hold()
         return window.path
 
-    def let_go(self, piece: FilePiece) -> None:
+    def release(self, piece: FilePiece) -> None:
         self._held.pop(piece.start).release()
 
 

@@ -8,13 +8,14 @@ kept by that. So figures are equal to those of one evaluation after the other, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import copysign
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.engine.evaluate import apply_vetoes, open_state
 from rubrica.engine.outcomes import NotApplicable, NotNeeded, Outcome
@@ -177,7 +178,7 @@ class PlanTables:
         )
 
     def _work(self, axis: str, part: Any, reads: ReadNames, key: Any) -> PartResult:
-        gave = part(self._situation(reads, key))
+        gave = part(self._namespace(reads, key))
         if isinstance(gave, Score | Unscored):
             return _result_of_hits(axis, gave.hits, plain(gave))
         return _result_of_hits(axis, gave)
@@ -189,7 +190,7 @@ class PlanTables:
         def one(field: Field, index: int, kind: TextKind) -> PartResult:
             namespace = Namespace(NOTHING, self.plan.sources, {})
             for other in reads.fields:
-                namespace.know_scan(other, self.kinds[other].scan(kind, index if other == field else None))
+                namespace.set_scan(other, self.kinds[other].scan(kind, index if other == field else None))
             return _result_of_hits(axis, rule(namespace))
 
         def work(key: Any) -> PartResult:
@@ -206,7 +207,7 @@ class PlanTables:
 
         return work
 
-    def _situation(self, reads: ReadNames, key: Any) -> Namespace:
+    def _namespace(self, reads: ReadNames, key: Any) -> Namespace:
         """A namespace that holds what a part reads and nothing else."""
         profile, _, names = reads.values(key)
         namespace = Namespace(NOTHING, self.plan.sources, self.plan.decision.terms[profile].constants)
@@ -218,7 +219,7 @@ class PlanTables:
     def _begin(self, key: Any) -> tuple[Outcome | None, ...]:
         """The outcomes that dimensions have before scoring."""
         terms = self.plan.decision.terms[self.before.values(key).profile]
-        state = open_state(self.plan, terms, self._situation(self.before, key))
+        state = open_state(self.plan, terms, self._namespace(self.before, key))
         if self.plan.decision.vetoes:
             apply_vetoes(state)
         found = (state.outcomes.get(axis.name) for axis in self.axes)
@@ -230,7 +231,7 @@ class PlanTables:
         count = len(self.axes)
         read = every[count] if len(every) == count + 1 else every[count:]
         terms = self.plan.decision.terms[self.after.values(read).profile]
-        state = EvaluationState(self.plan, NOTHING, terms, self._situation(self.after, read))
+        state = EvaluationState(self.plan, NOTHING, terms, self._namespace(self.after, read))
         for axis, place in zip(self.axes, every, strict=False):
             state.outcomes[axis.name] = axis.outcomes.results[place]
         return msgspec.structs.replace(row_of(record_state(state, None)), duration_ms=0.0)

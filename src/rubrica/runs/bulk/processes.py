@@ -65,22 +65,22 @@ class PieceQueue:
 
 def judge_all(shards: ShardJudge, pieces: PieceTurns, told: Callable[[Shard], None], processes: int) -> None:
     """Judge every piece; `told` hears of each as it is stored, by one thread at a time."""
-    crew = PieceQueue(pieces, told)
+    queue = PieceQueue(pieces, told)
     others = max(0, min(processes, pieces.missing) - 1)
-    with _workers(shards, crew, others):
-        while (piece := crew.next()) is not None:
-            crew.done(shards.judge(piece.path, piece.piece))
-    while (piece := crew.next()) is not None:  # given back by a process that died
-        crew.done(shards.judge(piece.path, piece.piece))
-    if crew.problem:
-        raise RubricaError(crew.problem)
+    with _workers(shards, queue, others):
+        while (piece := queue.next()) is not None:
+            queue.done(shards.judge(piece.path, piece.piece))
+    while (piece := queue.next()) is not None:  # given back by a process that died
+        queue.done(shards.judge(piece.path, piece.piece))
+    if queue.problem:
+        raise RubricaError(queue.problem)
 
 
 @contextmanager
-def _workers(shards: ShardJudge, crew: PieceQueue, count: int) -> Iterator[None]:
+def _workers(shards: ShardJudge, queue: PieceQueue, count: int) -> Iterator[None]:
     """Other processes at work, each seen to by a thread of its own; at the end they have ended."""
     workers = [_started(shards.plan, shards) for _ in range(count)]
-    threads = [Thread(target=_see_to, args=(worker, crew), daemon=True) for worker in workers]
+    threads = [Thread(target=_feed_worker, args=(worker, queue), daemon=True) for worker in workers]
     for thread in threads:
         thread.start()
     try:
@@ -105,19 +105,19 @@ def _started(plan: Plan, shards: ShardJudge) -> subprocess.Popen[bytes]:
     return worker
 
 
-def _see_to(worker: subprocess.Popen[bytes], crew: PieceQueue) -> None:
+def _feed_worker(worker: subprocess.Popen[bytes], queue: PieceQueue) -> None:
     """Hand pieces to a process until there are no more. What a dead one had is given back."""
-    while (piece := crew.next()) is not None:
+    while (piece := queue.next()) is not None:
         _write(worker, msgspec.json.encode(piece))
         line = _pipe(worker.stdout).readline()
         if not line.endswith(b"\n"):
-            crew.give_back(piece)
+            queue.give_back(piece)
             return
         answer = msgspec.json.decode(line, type=WorkerAnswer)
         if answer.shard is None:
-            crew.stop(answer.problem)
+            queue.stop(answer.problem)
             return
-        crew.done(answer.shard)
+        queue.done(answer.shard)
 
 
 def _write(worker: subprocess.Popen[bytes], line: bytes) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class BulkProgress:
+class BulkProgress(msgspec.Struct, frozen=True):
     """How far a bulk run is. Pieces that an earlier process judged are counted too."""
 
     rows: int

@@ -84,7 +84,7 @@ class BulkOptions:
 ALL_CORES = BulkOptions()
 
 
-def serves(plan: Plan, files: Sequence[SourceFile]) -> bool:
+def supports(plan: Plan, files: Sequence[SourceFile]) -> bool:
     """Whether the bulk path can be taken: no judge is asked, no case brings criteria for one to answer, and the files
     can be cut, as far as their names tell."""
     by_code = plan.judge is None and plan.criteria is None
@@ -103,7 +103,7 @@ def bulk_rows(
     Leaves ``evaluations.parquet``, a folder of shards, and ``errors.jsonl`` where records could not be judged.
     """
     files = find_files([str(source)]) if isinstance(source, Path) else source
-    if not serves(plan, files):
+    if not supports(plan, files):
         names = ", ".join(file.name for file in files if not _can_be_cut(file)) or files[0].name
         raise RubricaError(f"{names} cannot be judged in bulk: that takes a JSONL or Parquet file, and no judge")
     ledger = ShardLedger.open(folder, plan, files, how.group)
@@ -202,7 +202,7 @@ def contexts(
                 for case in _cases(source.place(piece), piece):
                     if isinstance(case, Case) and case.line in names:
                         yield names[case.line], case.context
-                source.let_go(piece)
+                source.release(piece)
 
 
 def _lines_of(folder: Path, cases: Collection[str]) -> dict[int, str]:

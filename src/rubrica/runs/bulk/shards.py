@@ -36,7 +36,7 @@ class ShardJudge:
 
     def __init__(self, plan: Plan, folder: Path, group: str) -> None:
         self.plan, self.folder, self.group = plan, folder, group
-        self._quick = ColumnJudge(plan, group) if ColumnJudge.serves(plan) else None
+        self._quick = ColumnJudge(plan, group) if ColumnJudge.supports(plan) else None
         rubric = plan.rubric
         own = [*(DIMENSION + name for name in rubric.dimensions), *(SECTION + name for name in rubric.sections)]
         self._schema = {**PLAIN, **dict.fromkeys(own, pl.Float64), LINE: pl.Int64}

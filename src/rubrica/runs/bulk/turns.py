@@ -63,7 +63,7 @@ class PieceTurns:
     def done(self, number: int) -> None:
         """A piece was stored, by its number."""
         piece, source = self._handed.pop(number)
-        source.let_go(piece)
+        source.release(piece)
         self._let_go(piece.file)
 
     def _missing(self, pieces: Iterable[FilePiece]) -> list[FilePiece]:

@@ -38,14 +38,14 @@ class WorkerAnswer(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def serve(orders: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Judge what is asked for until there is no more."""
-    job = msgspec.json.decode(orders.readline(), type=WorkerJob)
+    job = msgspec.json.decode(requests.readline(), type=WorkerJob)
     plan = compile_rubric(rubric_from_data(job.rubric))
     if plan.rubric.hash != job.hash:
         raise RubricaError(f"the rubric {plan.rubric.name} changed on its way to another process")
     shards = ShardJudge(plan, Path(job.folder), job.group)
-    for line in orders:
+    for line in requests:
         placed = msgspec.json.decode(line, type=PlacedPiece)
         try:
             answer = WorkerAnswer(shards.judge(placed.path, placed.piece))

@@ -69,8 +69,8 @@ def _open(ray: Any, address: str, options: dict[str, Any]) -> None:
             with suppress(Exception):
                 ray.shutdown()
             if attempt == ATTEMPTS:
-                said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                raise ClusterError(f"the cluster {address} cannot be used: {said}") from error
+                message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise ClusterError(f"the cluster {address} cannot be used: {message}") from error
         else:
             return
 
@@ -83,9 +83,9 @@ def _reach(address: str) -> None:
     try:
         socket.create_connection((parts.hostname or "", parts.port or 10001), PATIENCE).close()
     except OSError as error:
-        said = error.strerror or str(error)
+        message = error.strerror or str(error)
         raise ClusterError(
-            f"the cluster {address} cannot be reached: {said} (is it started, with a client server on that port?)"
+            f"the cluster {address} cannot be reached: {message} (is it started, with a client server on that port?)"
         ) from None
 
 

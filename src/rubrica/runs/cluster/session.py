@@ -6,9 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from rubrica import __version__
 from rubrica.errors import RubricaError
@@ -237,5 +239,5 @@ def _is_fatal(ray: Any, error: Exception) -> bool:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in reversed(lines) if "Error" in line), lines[0] if lines else type(error).__name__)
-    return f"{said} (is the same Rubrica installed there, with the extra cluster?)"
+    line = next((line for line in reversed(lines) if "Error" in line), lines[0] if lines else type(error).__name__)
+    return f"{line} (is the same Rubrica installed there, with the extra cluster?)"

@@ -52,7 +52,7 @@ def of_comparison(found: Comparison, title: str) -> Iterator[str]:
         yield annotation("notice", f"{title}: {line.measure}", f"improvement: {moved(line)}")
     if found.verdict == "cannot tell":
         unclear = [line for line in found.lines if line.verdict == "cannot tell"]
-        told = "; ".join(f"{line.measure}: {line.said}" for line in unclear[:3])
+        told = "; ".join(f"{line.measure}: {line.description}" for line in unclear[:3])
         yield annotation("warning", title, f"cannot tell: {told}")
 
 
@@ -64,22 +64,22 @@ def moved(line: MeasureComparison) -> str:
     shown = percent if line.measure.kind == "passed" else _three
     interval = ""
     if line.difference is not None:
-        interval = f" ({change_told(line, line.difference.low)} to {change_told(line, line.difference.high)})"
+        interval = f" ({change_text(line, line.difference.low)} to {change_text(line, line.difference.high)})"
     return (
-        f"{shown(line.before)} → {shown(line.after)}, {change_told(line, line.mean)}{interval}, "
-        f"p {p_told(line.p)} over {count_of(line.cases, 'case')}"
+        f"{shown(line.before)} → {shown(line.after)}, {change_text(line, line.mean)}{interval}, "
+        f"p {p_text(line.p)} over {count_of(line.cases, 'case')}"
     )
 
 
-def p_told(p: float) -> str:
+def p_text(p: float) -> str:
     """
-    >>> p_told(0.2), p_told(0.00001), p_told(1.0)
+    >>> p_text(0.2), p_text(0.00001), p_text(1.0)
     ('= 0.2', '< 0.001', '= 1')
     """
     return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
-def change_told(line: MeasureComparison, value: float) -> str:
+def change_text(line: MeasureComparison, value: float) -> str:
     """A difference on the measure's scale, or in points of a percentage."""
     if line.measure.kind == "passed":
         return f"{signed(round(100 * value, 1))} points"
@@ -103,7 +103,7 @@ def summary_table(found: Summary, title: str) -> str:
 
 def comparison_table(found: Comparison, title: str) -> str:
     """A comparison as Markdown, for the summary page of a job."""
-    rows = [(str(line.measure), f"{line.cases:,}", moved(line), line.said) for line in found.lines]
+    rows = [(str(line.measure), f"{line.cases:,}", moved(line), line.description) for line in found.lines]
     return _table(title, ("", "cases", "difference", "verdict"), rows) + "".join(f"- {_cell(n)}\n" for n in found.notes)
 
 

@@ -122,7 +122,7 @@ def compare(
 
     >>> rows = [RunRow(str(n), "r@1.0.0", "pass", 80.0, 100.0) for n in range(9)]
     >>> found = compare(rows, rows)
-    >>> found.verdict, found.lines[0].said
+    >>> found.verdict, found.lines[0].description
     ('same', 'equal on all 9 cases')
     """
     sheets = sheets_of(a, gradings[0], names[0]), sheets_of(b, gradings[1], names[1])
@@ -212,7 +212,7 @@ def _corrected(lines: Sequence[MeasureComparison], terms: ComparisonTerms) -> li
         family = [line for line in lines if (line.measure.kind in ("score", "passed")) == whole]
         ps = [line.test.p for line in family]
         for line, p, share in zip(family, holm(ps), holm_shares(ps), strict=True):
-            done.append(replace(line, p=p).concluded(terms, share))
+            done.append(replace(line, p=p).with_verdict(terms, share))
     return done
 
 

@@ -58,15 +58,15 @@ class MeasureComparison:
         return self.difference.value if self.difference is not None else self.after - self.before
 
     @property
-    def torn(self) -> bool:
+    def is_contradictory(self) -> bool:
         """Whether a few large differences outweigh many small ones to the other side."""
         return self.mean * self.test.lean <= 0 and self.changed > 0
 
-    def concluded(self, terms: ComparisonTerms, share: float) -> MeasureComparison:
+    def with_verdict(self, terms: ComparisonTerms, share: float) -> MeasureComparison:
         """With its verdict. `share` is the share of the level that this line's test is held to."""
         if not self.changed:
             return replace(self, verdict="same", bound=0.0)
-        if self.p <= _risk(terms) and not self.torn:
+        if self.p <= _risk(terms) and not self.is_contradictory:
             return replace(self, verdict="improvement" if self.mean > 0 else "regression")
         reach = max(abs(self.difference.low), abs(self.difference.high)) if self.difference is not None else None
         if reach is not None and reach <= self.margin and self.clusters > 2:
@@ -85,7 +85,7 @@ class MeasureComparison:
         return max(needed, least, self.cases + 1) - self.cases
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What it comes to, in words."""
         match self.verdict:
             case "improvement" | "regression":
@@ -126,7 +126,7 @@ class MeasureComparison:
             "verdict": self.verdict,
             "bound": self.bound,
             "more": self.more,
-            "said": self.said,
+            "said": self.description,
         }
 
 

@@ -103,8 +103,8 @@ def trends(points: Sequence[TrendPoint], level: float = LEVEL) -> list[Trend]:
     risk = 1 - level + 1e-12
     leasts = {name: MARGIN * scale_of(known[name]) for name in named}
     moving, newest = dict[str, float](), dict[str, float]()
-    for whole in (True, False):
-        family = [name for name in named if is_headline(name) == whole]
+    for wanted in (True, False):
+        family = [name for name in named if is_headline(name) == wanted]
         moving |= zip(family, holm([trend_p(known[name]) for name in family]), strict=True)
         last = [latest_p(known[name], leasts[name]) if series[name][-1] is not None else 1.0 for name in family]
         newest |= zip(family, holm(last), strict=True)

@@ -30,8 +30,8 @@ def trend_page(points: Sequence[TrendPoint], found: Sequence[Trend], title: str)
 def _figure(points: Sequence[TrendPoint], found: Trend) -> Markup:
     known = found.known
     title = trend_title(found.name)
-    told = f"{title}: {figure(known[0])} to {figure(known[-1])}, {found.direction}; the latest: {found.latest}"
-    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(visible(told), _chart(points, found))
+    text = f"{title}: {figure(known[0])} to {figure(known[-1])}, {found.direction}; the latest: {found.latest}"
+    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(visible(text), _chart(points, found))
 
 
 def _chart(points: Sequence[TrendPoint], found: Trend) -> Markup:
@@ -43,11 +43,11 @@ def _chart(points: Sequence[TrendPoint], found: Trend) -> Markup:
         return across, 10 + (HEIGHT - 20) * ((high - value) / span if high > low else 0.5)
 
     places = [None if value is None else at(place, value) for place, value in enumerate(found.values)]
-    told = [
+    text = [
         "" if value is None else f"{point.at} {point.label}: {figure(value)}"
         for point, value in zip(points, found.values, strict=True)
     ]
-    drawing = trail(places, told, 3)
+    drawing = trail(places, text, 3)
     for value, y in ((high, 14.0), (low, HEIGHT - 6.0)) if high > low else ((high, HEIGHT / 2),):
         drawing += Markup('<text class="tick" x="0" y="{:.1f}">{}</text>').format(y, figure(float(f"{value:.4g}")))
     return svg("trend", HEIGHT, trend_title(found.name), drawing, WIDTH)

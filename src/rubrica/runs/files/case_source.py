@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
+import msgspec
+
 from rubrica.engine.cases import BadLine, Case, case_from, read_case
 from rubrica.errors import InputError
 from rubrica.model.context import Context
@@ -123,7 +125,8 @@ class TableCases:
             if isinstance(cells[name], int | float):
                 cells[name] = str(cells[name])
         as_cells = isinstance(self._source, CsvLines | XlsxSource)  # others have more than texts of their own
-        return replace((case_from_cells if as_cells else case_from)(cells, number), line=line)
+        found = (case_from_cells if as_cells else case_from)(cells, number)
+        return msgspec.structs.replace(found, line=line) if isinstance(found, Case) else replace(found, line=line)
 
 
 class StreamedFile(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 QUESTION_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "item_id", "qid", "record_id", "question_number", "item_number", "item_no", "uid"),
@@ -41,18 +42,17 @@ CASE_NAMES: Mapping[str, tuple[str, ...]] = {
 _OPTION = re.compile(r"(?:(?:option|choice|answer|opt|alternative)([a-j]|[1-9]|10)|([a-j]))")
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnGuess:
+class ColumnGuess(msgspec.Struct, frozen=True):
     """Which column each field is read from, and fields for which several columns would do."""
 
     columns: Mapping[str, str]
-    unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unsure: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The guess in words; empty where all columns are called as the fields are.
 
-        >>> ColumnGuess({"question": "Question", "id": "id"}).told
+        >>> ColumnGuess({"question": "Question", "id": "id"}).description
         'question ← Question'
         """
         return ", ".join(f"{name} ← {column}" for name, column in self.columns.items() if name != column)
@@ -72,7 +72,7 @@ def guess_columns(
 ) -> ColumnGuess:
     """A column for each field that is not given. The field's own name wins; else exactly one column has to fit.
 
-    >>> guess_columns(["Question", "Correct Answer", "Grade Level"], QUESTION_NAMES).told
+    >>> guess_columns(["Question", "Correct Answer", "Grade Level"], QUESTION_NAMES).description
     'question ← Question, answer ← Correct Answer, grade ← Grade Level'
     >>> guess_columns(["stem", "item text"], QUESTION_NAMES).unsure
     {'question': ('stem', 'item text')}

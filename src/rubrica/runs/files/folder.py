@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -23,8 +22,7 @@ A_LOOK = 0.2
 """Seconds: somebody who only looks whether a folder is in use has let go of it after so long."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOpening:
+class RunOpening(msgspec.Struct, frozen=True):
     """How a run begins: `new` in an empty folder, `resumed`, or `restarted` beside an earlier one."""
 
     kind: Literal["new", "resumed", "restarted"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rubrica.errors import InputError
 
@@ -17,13 +18,12 @@ MOST_TOLD = 8
 _ROOT = "the file itself"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordList:
+class RecordList(msgspec.Struct, frozen=True):
     """A list of objects, where it stands, and what the objects around it say of all of them."""
 
     path: str  # such as data.questions; empty for the document itself
     records: Sequence[Any]
-    around: Mapping[str, Any] = field(default_factory=dict)
+    around: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -86,5 +86,5 @@ def _has_one(found: RecordList, keys: Collection[str]) -> bool:
 def _told(found: Sequence[RecordList]) -> str:
     if not found:
         return "it has none"
-    said = [f"{one.place} ({len(one.records):,})" for one in found[:MOST_TOLD]]
-    return ", ".join(said) + (", …" if len(found) > MOST_TOLD else "")
+    names = [f"{one.place} ({len(one.records):,})" for one in found[:MOST_TOLD]]
+    return ", ".join(names) + (", …" if len(found) > MOST_TOLD else "")

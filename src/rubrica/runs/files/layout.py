@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
+
+import msgspec
 
 from rubrica.errors import InputError
 
@@ -18,11 +19,12 @@ MOST_NAMED = 30
 _SEVERAL = ","
 
 
-@dataclass(frozen=True, slots=True)
-class FileLayout:
+class FileLayout(msgspec.Struct, frozen=True):
     """What whoever owns the file says of it; what is left out is as it is."""
 
-    columns: Mapping[str, str] = field(default_factory=dict)  # field ← column, several with commas, or a.b inside
+    columns: Mapping[str, str] = msgspec.field(
+        default_factory=dict
+    )  # field ← column, several with commas, or a.b inside
     records: str | None = None  # the list in a JSON document, or the sheet of a workbook
     key_base: KeyBase | None = None  # what the first option's number is, where keys are numbers
 
@@ -38,7 +40,7 @@ class FileLayout:
             missing = [part for part in self.parts(column, columns) if not _is_there(part, columns)]
             if missing:
                 raise InputError(
-                    f"--map {name}={column}: there is no column {missing[0]!r}; there are {told_columns(columns)}"
+                    f"--map {name}={column}: there is no column {missing[0]!r}; there are {column_words(columns)}"
                 )
 
     def parts(self, column: str, columns: Iterable[str]) -> list[str]:
@@ -74,7 +76,7 @@ class UnmappedError(InputError):
     """A file has no column for what is judged; `columns` are those it has."""
 
     def __init__(self, file: str, columns: Sequence[str]) -> None:
-        said = f"{file} has no column `response` or `messages`; it has {told_columns(columns)}"
+        said = f"{file} has no column `response` or `messages`; it has {column_words(columns)}"
         super().__init__(f"{said} (rename one, or say which it is: --map response=COLUMN)")
         self.said, self.columns = said, tuple(columns)
 
@@ -106,7 +108,7 @@ def value_at(data: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def told_columns(columns: Sequence[str]) -> str:
+def column_words(columns: Sequence[str]) -> str:
     return ", ".join(columns[:MOST_NAMED]) + (", …" if len(columns) > MOST_NAMED else "") or "no columns"
 
 

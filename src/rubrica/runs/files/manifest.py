@@ -147,8 +147,13 @@ def commit_of(folder: Path) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
-    told = "status", "--porcelain=v2", "--branch", "--untracked-files=no"  # `describe --dirty` locks the index anyway
-    asked = [git, "--no-optional-locks", "-C", str(folder), *told]
+    options = (
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--untracked-files=no",
+    )  # `describe --dirty` locks the index anyway
+    asked = [git, "--no-optional-locks", "-C", str(folder), *options]
     try:
         status = subprocess.run(asked, capture_output=True, timeout=10, check=True, text=True)  # noqa: S603 - no shell
     except (OSError, subprocess.SubprocessError, UnicodeError):

@@ -100,5 +100,5 @@ def _label(place: int, number: bool) -> str:
 
 
 def _refuse(text: str) -> Options:
-    said = " ".join(text.split())
-    raise InputError(f"its options cannot be told apart: {said[:60]!r}{'…' if len(said) > 60 else ''} ({_WAYS})")
+    shown = " ".join(text.split())
+    raise InputError(f"its options cannot be told apart: {shown[:60]!r}{'…' if len(shown) > 60 else ''} ({_WAYS})")

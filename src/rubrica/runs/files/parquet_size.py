@@ -6,8 +6,9 @@ there are; the header of each page says how many bytes a reader will set aside f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 MAGIC = b"PAR1"
 LARGEST_FOOTER = 5_000_000
@@ -22,8 +23,7 @@ class ParquetSizeError(ValueError):
     """The footer or a page header cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetSize:
+class ParquetSize(msgspec.Struct, frozen=True):
     """How much a reader of the whole file has to hold."""
 
     rows: int
@@ -53,8 +53,7 @@ def parquet_size(data: bytes) -> ParquetSize:
     return ParquetSize(max(rows, _number(footer, 1 + 2)), values, page_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
+class RowGroup(msgspec.Struct, frozen=True):
     """Some rows of a file that lie together."""
 
     rows: int

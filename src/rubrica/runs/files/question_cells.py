@@ -7,8 +7,9 @@ is decided for a whole file, by what all of its keys allow; where they allow mor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rubrica.errors import InputError
 from rubrica.text.options import normal, plain_text, read_options
@@ -21,8 +22,7 @@ _WAY_OUT = "say what the first option's number is: --key-base 0 or --key-base 1"
 _ASKED = ("question", "options", "answer", "explanation", "type", "difficulty", "image")
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionCells:
+class QuestionCells(msgspec.Struct, frozen=True):
     """How the questions of one file are read. `base` is None where keys are letters or texts."""
 
     base: KeyBase | None = None
@@ -79,8 +79,8 @@ class QuestionCells:
         if any(not 0 <= place < len(labelled) for place in places):
             if _are_texts(keys, labelled):
                 return found
-            said = f"the key {found['answer']} is no option: there are {len(labelled)}, counted from {self.base}"
-            raise InputError(said)
+            message = f"the key {found['answer']} is no option: there are {len(labelled)}, counted from {self.base}"
+            raise InputError(message)
         letters = [labelled[place][0] for place in places]
         return {
             **found,
@@ -89,8 +89,7 @@ class QuestionCells:
         }
 
 
-@dataclass(slots=True)
-class _Keys:
+class _Keys(msgspec.Struct):
     """The keys of a file that are numbers, and what each of them rules out."""
 
     texts: int = 0  # keys that are the text of an option

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from rubrica.runs.objects.object_store import ObjectStoreError
 from rubrica.runs.objects.ranged_file import RangedFile

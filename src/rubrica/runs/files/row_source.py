@@ -192,8 +192,8 @@ def read_document(source: str, records: str | None = None) -> DocumentSource | N
     if size > LARGEST_DOCUMENT:
         if not named and first not in (b"[", b"{"):
             return None
-        said = f"{path.name} is one JSON document of {size:,} bytes (at most {LARGEST_DOCUMENT:,}"
-        raise InputError(f"{said}; write it as JSON lines, which are read one at a time)")
+        message = f"{path.name} is one JSON document of {size:,} bytes (at most {LARGEST_DOCUMENT:,}"
+        raise InputError(f"{message}; write it as JSON lines, which are read one at a time)")
     text, encoding = "", UTF8
     try:
         text, encoding = decode_text(path.read_bytes())
@@ -220,7 +220,7 @@ def is_plain(source: str) -> bool:
     return encoding_of(path).is_utf8 and read_document(source) is None
 
 
-def tells_lines(head: bytes, ending: str) -> bool:
+def is_line_file(head: bytes, ending: str) -> bool:
     """Whether the beginning of a file tells that all of it is lines in UTF-8, and where its columns are named."""
     first, _, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
     if not rest.strip() or not decode_text(head[: head.rfind(b"\n") + 1])[1].is_utf8:

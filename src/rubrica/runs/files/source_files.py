@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import msgspec
 
 from rubrica.engine.cases import BadLine, Case
 from rubrica.errors import InputError, RubricaError
@@ -19,13 +21,12 @@ from rubrica.runs.objects.ranged_file import RANGE_BYTES, RangedFile, RangedStre
 from .case_source import STDIN, CaseSource, FileCases, StreamedFile, cases_of, count_cases
 from .layout import AS_IT_IS, FileLayout
 from .ranged_table import RangedTable
-from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, tells_lines
+from .row_source import CSV_ENDINGS, PARQUET_ENDINGS, is_line_file
 
 _STREAMED = (".jsonl", ".ndjson", *CSV_ENDINGS)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(msgspec.Struct, frozen=True):
     """A file of cases: its path, or its address in a store."""
 
     address: str
@@ -65,14 +66,16 @@ class SourceFile:
         self, layout: FileLayout = AS_IT_IS, before: int = 0, range_bytes: int = RANGE_BYTES
     ) -> Iterator[FileCases]:
         """Its cases. Those of a large file in a store are fetched as they are read; other files are fetched first."""
-        whole = layout.records or any("." in name for name in layout.columns)  # what keys mean is told by all of them
+        needs_document = layout.records or any(
+            "." in name for name in layout.columns
+        )  # what keys mean is told by all of them
         with TemporaryDirectory(prefix="rubrica-") as folder, ExitStack() as stack:
             path = Path(folder) / self.name
             streamed: StreamedFile | RangedTable | None = None
-            if not whole and (head := self.stream(range_bytes)) is not None:
+            if not needs_document and (head := self.stream(range_bytes)) is not None:
                 path.write_bytes(head.head()[: head.head().rfind(b"\n") + 1])
                 streamed = StreamedFile(stack.enter_context(BufferedReader(head)), self.size or 0)
-            elif not whole and (streamed := self.table(path, range_bytes)) is not None:
+            elif not needs_document and (streamed := self.table(path, range_bytes)) is not None:
                 path = streamed.path
             else:
                 path = stack.enter_context(self.local())
@@ -85,7 +88,7 @@ class SourceFile:
             return None
         stream = RangedStream(ranged)
         try:
-            return stream if tells_lines(stream.head(), self.ending) else None
+            return stream if is_line_file(stream.head(), self.ending) else None
         except ObjectStoreError:
             return None  # a server that gives no ranges; one that cannot be reached is told when all is fetched
 
@@ -171,7 +174,7 @@ def _remote_files(source: str) -> Iterator[SourceFile]:
 
 
 def _remote_file(address: ObjectAddress, info: ObjectInfo) -> SourceFile:
-    return SourceFile(str(replace(address, key=info.key)), info.size, _stamp(info))
+    return SourceFile(str(msgspec.structs.replace(address, key=info.key)), info.size, _stamp(info))
 
 
 def _stamp(info: ObjectInfo) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from pydantic_core import from_json
 
 from rubrica.errors import RubricaError
@@ -19,14 +19,13 @@ LONGEST_HEADER = 100_000
 """Characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(msgspec.Struct, frozen=True):
     """One row; where it could not be read, `data` is empty and `fault` says why."""
 
     line: int  # 1-based
     data: Mapping[str, Any]
     fault: str = ""
-    around: Mapping[str, Any] = field(default_factory=dict)  # what a JSON document says of all its records
+    around: Mapping[str, Any] = msgspec.field(default_factory=dict)  # what a JSON document says of all its records
 
 
 class NumberedLines(Protocol):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 BOM = codecs.BOM_UTF8
 LOOKED_AT = 64_000_000
@@ -21,8 +22,7 @@ _MARKS = (  # UTF-32 first: its mark begins with that of UTF-16
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextEncoding:
+class TextEncoding(msgspec.Struct, frozen=True):
     """An encoding, and what is worth telling about it."""
 
     name: str = "utf-8"

@@ -91,6 +91,6 @@ def _check_parquet(path: Path, name: str) -> None:
         _within(texts, MOST_BYTES, f"{name} unfolds to texts of more than {MOST_BYTES:,} bytes")
 
 
-def _within(found: int, most: int, said: str) -> None:
+def _within(found: int, most: int, message: str) -> None:
     if found > most:
-        raise InputError(f"{said} (at most {most:,}; {_ELSEWHERE})")
+        raise InputError(f"{message} (at most {most:,}; {_ELSEWHERE})")

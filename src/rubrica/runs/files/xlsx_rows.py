@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from rubrica.errors import InputError
 
@@ -89,8 +90,7 @@ def _names(filled: dict[int, Any], file: str) -> dict[int, str]:
     return names
 
 
-@dataclass(slots=True)
-class _Cell:
+class _Cell(msgspec.Struct):
     """A cell that is being read."""
 
     place: int

@@ -11,7 +11,6 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import uuid4
 
@@ -25,8 +24,7 @@ from rubrica.runs.objects.object_store import ObjectInfo, ObjectStore
 CLAIMS = "claims"
 
 
-@dataclass(frozen=True, slots=True)
-class StorePace:
+class StorePace(msgspec.Struct, frozen=True):
     """How often things happen, in seconds."""
 
     commit: float = 3.0  # between two commits
@@ -64,7 +62,7 @@ class RunClaim:
         try:
             others = self._others()
             if others:
-                self._outwait(others, note)
+                self._wait_for_claims(others, note)
             self._who = msgspec.structs.replace(self._who, holds=True)
             self._write()
         except BaseException:
@@ -82,14 +80,14 @@ class RunClaim:
     def release(self) -> None:
         self._store.delete([self._key])
 
-    def _outwait(self, first: dict[str, ObjectInfo], note: Callable[[str], None]) -> None:
+    def _wait_for_claims(self, first: dict[str, ObjectInfo], note: Callable[[str], None]) -> None:
         """Wait until other claims are dead; an error where one is renewed."""
         who = {key: self._claimant(key) for key in first}
-        told = ", ".join(f"process {one.process} on {one.host}" for one in who.values() if one is not None)
-        note(f"{told or 'another driver'} had this run until a moment ago; waiting whether it is at work")
+        holders = ", ".join(f"process {one.process} on {one.host}" for one in who.values() if one is not None)
+        note(f"{holders or 'another driver'} had this run until a moment ago; waiting whether it is at work")
         while others := self._others():
             if any(key not in first or info.changed != first[key].changed for key, info in others.items()):
-                raise ClaimedError(f"{told or 'another driver'} is running {self._address}; wait for it")
+                raise ClaimedError(f"{holders or 'another driver'} is running {self._address}; wait for it")
             time.sleep(self._pace.expiry / 10)
 
     def _others(self, *, write: bool = True) -> dict[str, ObjectInfo]:

@@ -153,8 +153,8 @@ def mirrored(text: str, note: Callable[[str], None], pace: StorePace = USUAL_PAC
         try:
             stack.enter_context(copy.held())
         except LockHeldError as error:
-            said = f"process {error.holder} is running {text}"
-            raise RubricaError(f"{said}; wait for it, or name another place") from None
+            message = f"process {error.holder} is running {text}"
+            raise RubricaError(f"{message}; wait for it, or name another place") from None
         claim, mirror = RunClaim(store, address, copy.state.id, pace), RunMirror(store, copy)
         claim.take(note)
         with copy.fetching():
@@ -167,8 +167,8 @@ def mirrored(text: str, note: Callable[[str], None], pace: StorePace = USUAL_PAC
 
         def check() -> None:
             if threads.problem:
-                said = f"what was judged is in {copy.folder}, and the same command goes on"
-                raise RubricaError(f"{threads.problem}; {said}")
+                message = f"what was judged is in {copy.folder}, and the same command goes on"
+                raise RubricaError(f"{threads.problem}; {message}")
 
         try:
             yield check

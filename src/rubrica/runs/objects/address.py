@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import InputError
 
@@ -18,8 +20,7 @@ _ANY_DEPTH = "**"
 SUCH_AS = "an address such as s3://BUCKET/runs/monday"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectAddress:
+class ObjectAddress(msgspec.Struct, frozen=True):
     """An object, several by a pattern, or everything under a name.
 
     >>> ObjectAddress.of("s3://data/cases/monday.jsonl").name
@@ -37,8 +38,8 @@ class ObjectAddress:
             raise InputError(f"{text!r} is no address of an object; write it as s3://BUCKET/NAME")
         address = cls(found[1].lower(), found[2], found[3])
         if address.is_web and ("@" in address.place or "?" in address.key):
-            said = "has a password or a signature in it, which would be written down"
-            raise InputError(f"{address.scheme}://{address.place.rpartition('@')[2]}/… {said}; copy the file first")
+            problem = "has a password or a signature in it, which would be written down"
+            raise InputError(f"{address.scheme}://{address.place.rpartition('@')[2]}/… {problem}; copy the file first")
         return address
 
     @property

@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rubrica.errors import RubricaError
 from rubrica.extras import requires
@@ -41,8 +42,7 @@ class ObjectStoreError(RubricaError):
     """A store could not be reached, or refused; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
+class ObjectInfo(msgspec.Struct, frozen=True):
     """An object as its store lists it."""
 
     key: str
@@ -152,9 +152,9 @@ class ObjectStore:
         except FileNotFoundError:
             raise
         except self._failures as error:
-            said = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
+            message = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
             place = key if key.startswith(self.root) else f"{self.root}/{key}"
-            why = said or type(error).__name__
+            why = message or type(error).__name__
             raise ObjectStoreError(f"{place} cannot be reached: {why} ({self._way_out})") from None
 
 

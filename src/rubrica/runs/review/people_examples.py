@@ -18,7 +18,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 
 from .agreement import opinions_by_item
-from .calibration_lesson import next_version
+from .calibration_fit import next_version
 from .opinions import Opinion, ReviewedRun
 from .questions import Rubrics, questions_of, result_of, rubric_for
 

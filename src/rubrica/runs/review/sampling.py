@@ -62,12 +62,12 @@ def sizes(counts: Mapping[str, int], share: float) -> dict[str, int]:
     {'pass': 9, 'fail': 1, 'open': 1}
     """
     exact = {stratum: count * share for stratum, count in counts.items()}
-    whole = {stratum: math.floor(size + 1e-9) for stratum, size in exact.items()}
-    missing = round(sum(counts.values()) * share) - sum(whole.values())
-    most_cut = sorted(counts, key=lambda stratum: (whole[stratum] - exact[stratum], stratum))
+    rounded = {stratum: math.floor(size + 1e-9) for stratum, size in exact.items()}
+    missing = round(sum(counts.values()) * share) - sum(rounded.values())
+    most_cut = sorted(counts, key=lambda stratum: (rounded[stratum] - exact[stratum], stratum))
     for stratum in most_cut[: max(missing, 0)]:
-        whole[stratum] += 1
-    return {stratum: min(max(size, 1), counts[stratum]) for stratum, size in whole.items()}
+        rounded[stratum] += 1
+    return {stratum: min(max(size, 1), counts[stratum]) for stratum, size in rounded.items()}
 
 
 def stratum_of(evaluation: Evaluation, by: Sequence[str] = STRATA) -> str:

@@ -132,6 +132,11 @@ def _chat(prompt: Prompt, completion: Completion) -> dict[str, Any]:
     return {"messages": messages, "prompt": _last(asked, "user"), "response": _last(written, "assistant")}
 
 
+def message_text(message: Any) -> str:
+    """The text of a message, which is a mapping or an object."""
+    return _message(message)[1]
+
+
 def _last(messages: Sequence[tuple[str, str]], role: str) -> str:
     return next((text for who, text in reversed(messages) if who == role), "")
 
@@ -153,5 +158,11 @@ def _content(content: Any) -> str:
         return content
     if not isinstance(content, Sequence):
         raise ContextError(f"the content of a message is a text or a list of parts, not {type(content).__name__}")
-    texts = (part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping))
+    texts = map(_part_text, content)
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _part_text(part: Any) -> Any:
+    if isinstance(part, str):
+        return part
+    return part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None)

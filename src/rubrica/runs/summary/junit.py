@@ -42,14 +42,14 @@ def _test(row: RunRow, outcome: Outcome) -> str:
         f"<testcase classname={_attribute(row.rubric)} name={_attribute(title_of(row))} "
         f"time={_attribute(f'{row.duration_ms / 1000:.6f}')}>"
     )
-    told = f"<system-out>{_text(_case_text(row))}</system-out>"
+    output = f"<system-out>{_text(_case_text(row))}</system-out>"
     if outcome == "passed":
-        return f"{start}{told}</testcase>\n"
+        return f"{start}{output}</testcase>\n"
     tag = _TAGS[outcome]
     shown = (
         f"<{tag} message={_attribute(headline_of(row))} type={_attribute(row.verdict)}>{_text(_case_text(row))}</{tag}>"
     )
-    return f"{start}{shown}{told}</testcase>\n"
+    return f"{start}{shown}{output}</testcase>\n"
 
 
 def _case_text(row: RunRow) -> str:

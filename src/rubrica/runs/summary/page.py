@@ -16,14 +16,14 @@ from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
 from rubrica.report.figures import count_of, dollars, duration, price
-from rubrica.report.plots import share_told
+from rubrica.report.plots import share_text
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS
 from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.stored import StoredRun
 
-from .page_data import RunPageData, gather_page_data
+from .page_data import RunPageData, collect_page_data
 from .page_parts import outliers, rubric_part, time_and_cost
 from .page_tables import read_tables
 
@@ -52,7 +52,7 @@ def write_page(run: StoredRun, out: TextIO, *, title: str | None = None, cards: 
     The rows are read once; full records are read only until those that are drawn as cards are found.
     """
     draw = Random(seed)  # noqa: S311 - a sample, not a secret
-    return draw_page(run, gather_page_data(run.rows(), run.rubrics(), draw, cards), out, title=title)
+    return draw_page(run, collect_page_data(run.rows(), run.rubrics(), draw, cards), out, title=title)
 
 
 def load_templates() -> None:
@@ -107,7 +107,7 @@ def _facts(run: StoredRun, found: RunPageData) -> Iterator[tuple[str, str]]:
     if found.durations.count:
         yield "Time in judging", duration(found.milliseconds)
     if found.offline:
-        yield "Offline stand-in", share_told(found.offline, found.total)
+        yield "Offline stand-in", share_text(found.offline, found.total)
 
 
 def _moment(text: str) -> str:

@@ -180,7 +180,7 @@ class PageDataBuilder:
         found.add(rows, self.cards)
 
 
-def gather_page_data(rows: Iterable[RunRow], rubrics: Mapping[str, Rubric], draw: Random, cards: int) -> RunPageData:
+def collect_page_data(rows: Iterable[RunRow], rubrics: Mapping[str, Rubric], draw: Random, cards: int) -> RunPageData:
     """One pass over the rows of a run."""
     gathering = PageDataBuilder(rubrics, draw, cards)
     waiting = iter(rows)

@@ -20,7 +20,7 @@ from rubrica.report.plots import (
     histogram,
     linear,
     points,
-    share_told,
+    share_text,
 )
 from rubrica.report.roles import ROLES, Role
 from rubrica.report.run_figures import Distribution, correlations
@@ -184,7 +184,7 @@ def _figure_row(title: str, kind: str, own: Distribution) -> FigureRow:
 
 def _most(counts: Mapping[str, int], total: int) -> tuple[tuple[str, str], ...]:
     rising = sorted(counts.items(), key=lambda found: (-found[1], found[0]))
-    return tuple((name, share_told(min(count, total), total)) for name, count in rising[:MOST_LISTED])
+    return tuple((name, share_text(min(count, total), total)) for name, count in rising[:MOST_LISTED])
 
 
 def _scale(name: str, own: Distribution, rubric: Rubric | None) -> PlotAxis:
@@ -263,12 +263,12 @@ def outliers(found: RunPageData) -> Iterator[ShownOutlier]:
         middle = f"the middle half lies between {figure(round(first, 2))} and {figure(round(third, 2))}"
         ends = {row.key: row for row in (*figures.lowest, *reversed(figures.highest))}
         for row in ends.values():
-            if row.score is not None and abs(centre.off(row.score)) > FAR:
+            if row.score is not None and abs(centre.deviations(row.score)) > FAR:
                 yield ShownOutlier(row, figures.role(row.verdict), f"score {figure(row.score)}: {middle}")
     slow = robust_range(found.durations.counted)
     if slow is None or found.total < LEAST:
         return
     for row in found.slowest:
-        if row.duration_ms > 0 and slow.off(math.log10(row.duration_ms)) > FAR:
+        if row.duration_ms > 0 and slow.deviations(math.log10(row.duration_ms)) > FAR:
             why = f"took {duration(row.duration_ms)}: half took {duration(10.0**slow.median)} or less"
             yield ShownOutlier(row, found.role(row), why)

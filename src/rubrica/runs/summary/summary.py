@@ -269,6 +269,6 @@ def _outliers(measure: Measure, column: _Column, counted: SortedCounts) -> tuple
         return [], 0
     found = []
     for value, row in column.ends():
-        if abs(centre.off(value)) > FAR:
-            found.append(Outlier(row.case, row.repeat, measure, value, centre.off(value), row.verdict))
-    return found, centre.far(counted)
+        if abs(centre.deviations(value)) > FAR:
+            found.append(Outlier(row.case, row.repeat, measure, value, centre.deviations(value), row.verdict))
+    return found, centre.count_outliers(counted)

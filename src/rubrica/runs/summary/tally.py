@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
+import msgspec
+
 from rubrica.model.evaluation import Cost, Evaluation, total_cost
 from rubrica.model.rubric import Rubric
 from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
@@ -41,8 +43,7 @@ class RunningFigures:
             self.highest = max(self.highest, score)
 
 
-@dataclass(slots=True)
-class DimensionCost:
+class DimensionCost(msgspec.Struct):
     """What judging one dimension has taken so far. `usd` is None where a price is not known."""
 
     usd: float | None = 0.0
@@ -77,8 +78,7 @@ class WeakCase:
     reason: str = field(compare=False)  # as a sentence
 
 
-@dataclass(slots=True)
-class RunTally:
+class RunTally(msgspec.Struct):
     """What a run has come to so far: of fixed size, however many cases there are."""
 
     judged: int = 0
@@ -86,14 +86,14 @@ class RunTally:
     compared: int = 0
     mismatched: int = 0
     faults: int = 0  # evaluations in which a rule, gate or formula could not be applied
-    bills: dict[str, DimensionCost] = field(default_factory=dict)  # by judged dimension
-    titles: dict[str, str] = field(default_factory=dict)  # of judged dimensions
+    bills: dict[str, DimensionCost] = msgspec.field(default_factory=dict)  # by judged dimension
+    titles: dict[str, str] = msgspec.field(default_factory=dict)  # of judged dimensions
     offline: int = 0
-    by_rubric: dict[str, RunningFigures] = field(default_factory=dict)
-    weakest: list[WeakCase] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-    _sentences: dict[str, OutcomeSentences] = field(default_factory=dict)  # by rubric
+    by_rubric: dict[str, RunningFigures] = msgspec.field(default_factory=dict)
+    weakest: list[WeakCase] = msgspec.field(default_factory=list)
+    differences: list[str] = msgspec.field(default_factory=list)
+    started: float = msgspec.field(default_factory=time.perf_counter)
+    _sentences: dict[str, OutcomeSentences] = msgspec.field(default_factory=dict)  # by rubric
 
     @property
     def cost(self) -> Cost | None:

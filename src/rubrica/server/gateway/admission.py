@@ -14,7 +14,7 @@ from rubrica.errors import StoreError
 from rubrica.server.sign_in import Authenticator
 from rubrica.store.columns import new_id
 
-from .messages_out import told_at
+from .messages_out import error_response
 from .refusals import ErrorReply, from_problem, refusal_of
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
@@ -59,10 +59,10 @@ class GatewaySignIn:
             try:
                 admitted = await self._door.admit(_with_our_keys_only(scope))
             except StoreError as error:
-                await told_at(scope["path"], refusal_of(error, str(trace)), str(trace))(scope, receive, send)
+                await error_response(scope["path"], refusal_of(error, str(trace)), str(trace))(scope, receive, send)
                 return
             if isinstance(admitted, Response):
-                await told_at(scope["path"], from_problem(admitted), str(trace))(scope, receive, send)
+                await error_response(scope["path"], from_problem(admitted), str(trace))(scope, receive, send)
                 return
             state["caller"] = admitted
         await self._app(scope, receive, send)

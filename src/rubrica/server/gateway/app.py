@@ -27,7 +27,7 @@ from .completions import Completions
 from .cors import with_origins
 from .council import GatewayCouncil, council_of
 from .embeddings import EmbeddingsEndpoint
-from .messages_out import MessagesProtocol, told_at
+from .messages_out import MessagesProtocol, error_response
 from .protocol import ChatProtocol, ClientProtocol
 from .refusals import ErrorReply, refusal_of
 from .responses_out import ResponsesProtocol
@@ -121,8 +121,8 @@ async def _lifespan(gateway: Gateway, door: Authenticator, council: GatewayCounc
 async def _answer(request: Request, error: Exception) -> Response:
     trace, path = str(request.scope["state"].get("trace", "")), request.url.path
     if isinstance(error, HTTPException) and error.status_code in (404, 405):
-        return told_at(path, _no_such_path(request, error), trace)
-    return told_at(path, refusal_of(error, trace), trace)
+        return error_response(path, _no_such_path(request, error), trace)
+    return error_response(path, refusal_of(error, trace), trace)
 
 
 def _no_such_path(request: Request, error: HTTPException) -> ErrorReply:

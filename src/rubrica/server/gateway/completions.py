@@ -21,7 +21,7 @@ from rubrica.workspace.access import Caller, check_action
 from .allowances import Allowances
 from .events import KEEP_ALIVE, LAST, chunks
 from .headers import Headers, headers_of, traced
-from .intake import BodyMemory, BodyShare, meant_for_us, query_of, whole_body
+from .intake import BodyMemory, BodyShare, meant_for_us, query_of, receive_body
 from .presence import ClientPresence
 from .protocol import ClientProtocol, ClientRequest
 from .refusals import ErrorReply, refusal_of
@@ -70,7 +70,7 @@ class Completions:
         allowance = await self._allowances.of(caller.key_id)
         headers, query = meant_for_us(scope), query_of(scope)
         controls = read_controls(headers, query, allowance)
-        request = self._protocol.read(await whole_body(scope, receive, self._most, share), str(caller.key_id))
+        request = self._protocol.read(await receive_body(scope, receive, self._most, share), str(caller.key_id))
         chat, chosen = self._names.resolve(request.chat, allowance)
         if chosen:
             controls = read_controls({**chosen, **headers}, query, allowance)

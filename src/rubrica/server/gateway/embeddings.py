@@ -16,7 +16,7 @@ from rubrica.workspace.access import Caller, check_action
 
 from .allowances import Allowances
 from .headers import dollars, traced, value
-from .intake import whole_body
+from .intake import receive_body
 from .refusals import refusal_of
 
 NO_MODEL = "there are no embeddings here (name a model as `embeddings: openai:text-embedding-3-small` in the settings)"
@@ -52,6 +52,6 @@ class EmbeddingsEndpoint:
         if self._embeddings is None:
             raise MissingError(NO_MODEL)
         allowance = await self._allowances.of(caller.key_id)
-        body = read_body(await whole_body(request.scope, request.receive, self._gateway.settings.max_body))
+        body = read_body(await receive_body(request.scope, request.receive, self._gateway.settings.max_body))
         with passing_on(read_trace_context(request.scope["headers"])):
             return await self._embeddings.answer(EmbeddingsRequest(body, allowance, caller.key_id, trace, at))

@@ -23,7 +23,7 @@ from rubrica.text.question_type import TYPES
 from rubrica.workspace.access import Caller, Role, require
 
 from .allowances import Allowances
-from .intake import whole_body
+from .intake import receive_body
 
 LONGEST_BODY = 100_000
 RECENT = timedelta(days=7)
@@ -54,7 +54,7 @@ async def give_feedback(request: Request) -> Response:
     caller, gateway = _signed(request, "player", "rating an answer"), _gateway(request)
     try:
         known = gateway.parts.main.grader.question_types or TYPES
-        given = read_feedback(await whole_body(request.scope, request.receive, LONGEST_BODY), known)
+        given = read_feedback(await receive_body(request.scope, request.receive, LONGEST_BODY), known)
     except ClientDisconnect:
         return Response(status_code=400)  # which nobody sees
     await gateway.written(PATIENCE)

@@ -56,7 +56,7 @@ class BodyShare:
         self._held = 0
 
 
-async def whole_body(scope: Scope, receive: Receive, most: int, share: BodyShare | None = None) -> bytes:
+async def receive_body(scope: Scope, receive: Receive, most: int, share: BodyShare | None = None) -> bytes:
     """The body, refused as soon as it is known to have more than `most` bytes. One that comes in parts takes a share of
     the memory for bodies, where that is counted."""
     for name, value in scope["headers"]:

@@ -45,7 +45,7 @@ class MessagesProtocol:
         return msgspec.json.encode(_error(refusal))
 
 
-def told_at(path: str, refusal: ErrorReply, trace: str) -> Response:
+def error_response(path: str, refusal: ErrorReply, trace: str) -> Response:
     """The reply to a request that cannot be answered, as clients of this path understand it."""
     reply = refusal.response(trace)
     if path.startswith(PATHS):

@@ -12,7 +12,7 @@ from rubrica.gateway.estimate import likely_prompt_tokens
 from rubrica.workspace.access import Caller, check_action
 
 from .headers import traced
-from .intake import whole_body
+from .intake import receive_body
 from .messages_in import read_messages
 
 
@@ -27,7 +27,7 @@ class TokenCounts:
         trace: UUID = request.scope["state"]["trace"]
         check_action(caller, "asking for a completion")
         try:
-            raw = await whole_body(request.scope, request.receive, self._most)
+            raw = await receive_body(request.scope, request.receive, self._most)
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody sees
         counted = {"input_tokens": likely_prompt_tokens(read_messages(raw, counted=True))}

@@ -33,7 +33,7 @@ from rubrica.workspace.council_sessions import (
     own_sessions,
     session_id_of,
     session_news,
-    whole_session,
+    session_with_events,
 )
 
 from .council import EXAMPLE, NO_COUNCIL, STREAM
@@ -165,7 +165,7 @@ async def audited_together(request: Request, caller: Signed, service: Serving) -
 
 
 async def _whole(service: Service, caller: Caller, session_id: str) -> tuple[StoredSession, list[StoredEvent]]:
-    return await service.database.read(whole_session, caller, session_id_of(session_id))
+    return await service.database.read(session_with_events, caller, session_id_of(session_id))
 
 
 def _audit(results: list[Any]) -> dict[str, Any]:

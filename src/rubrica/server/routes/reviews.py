@@ -30,7 +30,7 @@ from rubrica.server.service import Service
 from rubrica.store.review_queue import Pile, QueueCursor
 from rubrica.workspace import reviews
 from rubrica.workspace.access import Caller, check_action
-from rubrica.workspace.calibration import CalibratedRubric, calibrated, keep_calibrated, labels_of, way_to_keep
+from rubrica.workspace.calibration import CalibratedRubric, calibrated, labels_of, save_calibrated, ways_to_save
 from rubrica.workspace.plain_data import plain_text
 from rubrica.workspace.review_agreement import AgreementReport, agreement_report
 from rubrica.workspace.reviews import ReviewTask, ScoredItem
@@ -104,7 +104,7 @@ async def propose(
 ) -> Response:
     """Learned from people's scores of runs that you may read. Nothing is kept."""
     made = await _calibrated(caller, service, rubric, run)
-    keep, _ = await service.database.read(way_to_keep, caller, made.lesson.rubric)
+    keep, _ = await service.database.read(ways_to_save, caller, made.fit.rubric)
     return render(RouteAnswer(proposal_shown(made, keep)))
 
 
@@ -114,7 +114,7 @@ async def keep(request: Request, body: CalibrationWanted, caller: Signed, servic
     rubric has changed since its judge scored by it, 422 if no correction clearly helps."""
     check_action(caller, "keeping a calibrated rubric")
     made = await _calibrated(caller, service, body.rubric, body.run)
-    return await write_once(request, created, keep_calibrated, caller, made, service.clock())
+    return await write_once(request, created, save_calibrated, caller, made, service.clock())
 
 
 async def _report(caller: Caller, service: Service, run: str | None) -> AgreementReport:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from rubrica.authoring.lint import lint_rubric
 from rubrica.engine.document import Document, read_document
@@ -27,8 +30,7 @@ LONGEST_SAMPLE = 50_000
 """Characters of a sample that is judged while one types."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftSample:
+class DraftSample(msgspec.Struct, frozen=True):
     """A text to try a draft on. `more` says further names of the context, such as ``question_type: FACTUAL``, and
     `criteria` are those of the case, as lines."""
 

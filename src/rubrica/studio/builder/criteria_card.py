@@ -10,7 +10,7 @@ from rubrica.phrases import count_of
 from rubrica.studio.builder.criterion_tree import axis_names
 from rubrica.studio.builder.document import Data, Path, free_name, mapping_at
 from rubrica.studio.builder.score_ways import filled_from_cases, with_case_criteria, with_criteria
-from rubrica.studio.criterion_lines import EXAMPLE, points_told, read_criterion_lines
+from rubrica.studio.criterion_lines import EXAMPLE, points_text, read_criterion_lines
 
 from .criterion_forms import OTHERS, CriterionTree, Draw
 from .editor import LONGEST_FIELD, DraftEditor, typed_text
@@ -51,7 +51,7 @@ def draw_criteria(editor: DraftEditor, root: Path, detail: Draw) -> None:
 
         def look(event: Any) -> None:
             lines = read_criterion_lines(typed_text(event.value))
-            found.set_text(points_told(line.points for line in lines))
+            found.set_text(points_text(line.points for line in lines))
 
         def take() -> None:
             lines = read_criterion_lines(typed_text(area.value))

@@ -32,7 +32,7 @@ from rubrica.studio.builder.document import Data, Path, at, list_at, mapping_at
 from rubrica.studio.builder.form_schema import choices_of
 from rubrica.studio.builder.score_ways import list_points
 from rubrica.studio.builder.weights import normalise_weights, rebalance
-from rubrica.studio.criterion_lines import points_told, whole
+from rubrica.studio.criterion_lines import points_text, whole
 
 from .editor import LONGEST_FIELD, DraftEditor, text_at, typed_text
 
@@ -370,7 +370,7 @@ def summary_of(document: Data, root: Path) -> str:
     if counts_in_points(document, root):
         if len(leaves) < len(every) and not leaves:
             return FROM_CASES
-        said = points_told(list_points(document, root))
+        said = points_text(list_points(document, root))
         if levels > 1:
             criteria = count_of(len(leaves), "criterion", "criteria")
             said = f"{criteria} on {levels} levels: {said.partition(': ')[2]}"

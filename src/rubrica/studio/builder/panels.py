@@ -37,18 +37,18 @@ class Panels:
 
     def __init__(self, editor: DraftEditor) -> None:
         self._draft = editor
-        with ui.tabs(on_change=self._turned).props("dense no-caps align=left").classes("build-tabs") as self._tabs:
+        with ui.tabs().props("dense no-caps align=left").classes("build-tabs") as self._tabs:
             ui.tab(FORM)
             ui.tab(TEXT)
+        self._tabs.set_value(FORM)
         self._form = ui.element("div").classes("build-form")
         with ui.element("div").classes("build-form") as self._text:
             ui.label("A change in the form writes this text anew: comments in it are lost then.").classes("quiet")
             self._editor = ui.codemirror(editor.text, language="YAML", on_change=self._typed, line_wrapping=True)
             self._editor.classes("editor").props('aria-label="The rubric document"')
         self._stuck = ui.element("div")
-        self._draw()
-        self._tabs.value = FORM
         self._turned(None)
+        self._tabs.on_value_change(self._turned)
 
     def _draw(self) -> None:
         editor = self._draft

@@ -17,7 +17,7 @@ from rubrica.studio.parts import error_label, error_text
 from rubrica.workspace import catalogue
 from rubrica.workspace.definition_diff import DefinitionChange, difference
 from rubrica.workspace.draft import LONGEST_NOTE, Draft
-from rubrica.workspace.editing import both_sides, keep_as_fork
+from rubrica.workspace.editing import both_sides, save_as_fork
 from rubrica.workspace.entry import RubricEntry, SeenRevision
 from rubrica.workspace.rubric_text import from_text
 
@@ -194,7 +194,7 @@ def _ways(editor: DraftEditor, found: EditConflict, theirs: RubricEntry, note: s
         handed = payload(unlabelled(editor), note=note or "kept beside a change of somebody else")
         draft = await asyncio.to_thread(check_payload, handed)
         now = editor.visitor.service.clock()
-        return await editor.visitor.write(keep_as_fork, str(theirs.listing.id), draft, now)
+        return await editor.visitor.write(save_as_fork, str(theirs.listing.id), draft, now)
 
     async def take_theirs() -> RubricEntry:
         store_in_browser(editor)

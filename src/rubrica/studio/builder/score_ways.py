@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import lcm
 from typing import Literal
 
 from rubrica.studio.criterion_lines import CriterionLine, whole
@@ -21,6 +23,8 @@ WAYS: dict[ScoreWay, str] = {
 }
 MOST_NAMED = 3
 """Criteria that are named in a sentence; the rest are counted."""
+MOST_SHARES = 1_000
+"""Points to which weights come that are shares of a whole number."""
 
 
 def score_way(document: Data) -> ScoreWay:
@@ -67,17 +71,33 @@ def _to_points(document: Data, told: list[str]) -> Data:
         weights = dict.fromkeys(weights, 1 / len(weights))
         told.append("Every dimension has the same points now.")
     else:
-        told.append("Each percent of weight is a point now, so every case scores what it scored before.")
+        told.append("Weights became points in the same proportions, so every case scores what it scored before.")
     told.append("Points need not sum to 100, and what costs points has fewer than 0.")
-    for name, weight in weights.items():
+    worth = _points_of(weights)
+    for name in weights:
         axis = {key: value for key, value in mapping_at(document, (*DIMENSIONS, name)).items() if key != "weight"}
-        points = {} if "from" in axis else {"points": whole(round(100 * weight, 3)) or 1}
+        points = {} if "from" in axis else {"points": worth[name] or 1}
         document = put(document, (*DIMENSIONS, name), {**axis, **points})
     for profile in profile_names(document):
         if mapping_at(document, ("profiles", profile, "weights")):
             document = put(document, ("profiles", profile, "weights"), None)
             told.append(f"The profile {profile} has no weights any more: points are the same for all.")
     return document
+
+
+def _points_of(weights: Mapping[str, float]) -> dict[str, float]:
+    """Points in the proportions of weights: percents, or the smallest whole numbers where those are no whole ones.
+
+    >>> _points_of({"a": 0.75, "b": 0.25}), _points_of({"a": 5 / 12, "b": 7 / 12})
+    ({'a': 75, 'b': 25}, {'a': 5, 'b': 7})
+    """
+    percents = {name: whole(round(100 * weight, 9)) for name, weight in weights.items()}
+    shares = {name: Fraction(weight).limit_denominator(MOST_SHARES) for name, weight in weights.items()}
+    times = lcm(*(share.denominator for share in shares.values()))
+    is_exact = all(abs(share - weights[name]) < 1e-12 for name, share in shares.items())
+    if times > MOST_SHARES or not is_exact or all(isinstance(own, int) for own in percents.values()):
+        return percents
+    return {name: int(share * times) for name, share in shares.items()}
 
 
 def _from_points(document: Data, told: list[str]) -> Data:
@@ -89,8 +109,13 @@ def _from_points(document: Data, told: list[str]) -> Data:
     for name in things:
         document = put(document, (*DIMENSIONS, name, "points"), None)
     earned = {name: max(own or 0.0, 0.0) if "from" not in things[name] else 1.0 for name, own in points.items()}
-    document = with_weights(document, DIMENSIONS, normalise_weights(earned))
-    told.append("Points became weights in the same proportions, in whole percents.")
+    whole_sum = sum(earned.values())
+    # The exact shares: in whole percents, cases near a threshold would get another verdict.
+    weights = {name: own / whole_sum for name, own in earned.items()} if whole_sum else normalise_weights(earned)
+    document = with_weights(document, DIMENSIONS, weights)
+    changed = costly or any("from" in axis for axis in things.values())
+    same = "" if changed else ", so every case scores what it scored before"
+    told.append(f"Points became weights in the same proportions{same}.")
     if costly:
         named = ", ".join(costly[:MOST_NAMED]) + (f" and {len(costly) - MOST_NAMED} more" * (len(costly) > MOST_NAMED))
         told.append(f"Weights cannot cost anything, so {named} counts for nothing now: remove it, or make it a gate.")

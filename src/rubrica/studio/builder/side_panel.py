@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from nicegui import ui
 
 from rubrica.errors import Problem
@@ -25,6 +26,8 @@ from .editor import DraftEditor
 
 MOST_SHOWN = 12
 """Problems that are listed at once; the rest are counted."""
+MOST_PREVIEWED = 20
+"""Dimensions that the preview lists; the rest are counted."""
 
 Go = Callable[[Problem], None]
 
@@ -71,10 +74,15 @@ def _list(problems: Sequence[Problem], go: Go, *, advice: bool = False) -> None:
 def draw_preview(editor: DraftEditor) -> None:
     """The score of the sample under the draft, without asking a model."""
     holder = ui.element("section").classes("card side-card").props('aria-label="Preview"')
+    shown: list[object] = [None]
 
     def follow() -> None:
-        holder.clear()
         found = editor.examination
+        now = (found.rubric, found.context, found.sample_fault, editor.entry)
+        if shown[0] == now:
+            return  # the same rubric says the same of the same sample
+        shown[0] = now
+        holder.clear()
         with holder:
             with ui.element("div").classes("row"):
                 with ui.element("h2"):
@@ -100,10 +108,12 @@ def draw_preview(editor: DraftEditor) -> None:
             drawing(bar(judged.score, judged.bounds, judged.threshold, judged.out_of))
             ui.label(judged.reason).classes("quiet")
             titles = dimension_titles(found.rubric)
-            for name, result in judged.dimensions.items():
+            for name, result in islice(judged.dimensions.items(), MOST_PREVIEWED):
                 with ui.element("div").classes("row tight"):
                     ui.label(titles.get(name, name)).classes("grow")
                     ui.label(_value(result)).classes("mono").tooltip(result.reason or "")
+            if len(judged.dimensions) > MOST_PREVIEWED:
+                ui.label(f"and {len(judged.dimensions) - MOST_PREVIEWED} more").classes("quiet")
             for gate in judged.gates:
                 if gate.fired:
                     ui.label(f"Gate {gate.name}: {gate.reason or gate.name}").classes("quiet")

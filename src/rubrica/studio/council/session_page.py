@@ -12,7 +12,7 @@ from nicegui import ui
 
 from rubrica.council.events import Event
 from rubrica.council.stored_result import result_of
-from rubrica.council.transcript import SessionTranscript, scores_told
+from rubrica.council.transcript import SessionTranscript, scores_text
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of
 from rubrica.store.council_sessions import SessionLine, StoredEvent, StoredSession
@@ -21,7 +21,13 @@ from rubrica.studio.frame import frame, page
 from rubrica.studio.moments import moment
 from rubrica.studio.parts import card, chip, drawing, error_label, heading, notifying_errors
 from rubrica.studio.studio import Studio, Visitor
-from rubrica.workspace.council_sessions import forget_session, open_session, session_id_of, session_news, whole_session
+from rubrica.workspace.council_sessions import (
+    forget_session,
+    open_session,
+    session_id_of,
+    session_news,
+    session_with_events,
+)
 
 from .result import draw_result
 from .session_list import STATES
@@ -38,7 +44,7 @@ def install(studio: Studio) -> None:
     async def council_session(request: Request, session_id: str) -> None:
         visitor = studio.visitor(request)
         try:
-            session, events = await visitor.read(whole_session, session_id_of(session_id))
+            session, events = await visitor.read(session_with_events, session_id_of(session_id))
         except RubricaError as error:
             with frame(visitor, "No such session", "/council"):
                 with heading("No such session", back=("Council", "/council")):
@@ -181,7 +187,7 @@ class SessionView:
             with card("Reviews that had arrived", count_of(len(reviews), "review")):
                 for review in reviews:
                     ui.label(f"{review['reviewer']} on {review['model']}").classes("label")
-                    ui.label(f"{scores_told(review)}. {review['notes']}").classes("told").props('dir="auto"')
+                    ui.label(f"{scores_text(review)}. {review['notes']}").classes("told").props('dir="auto"')
 
     async def _stop(self) -> None:
         with notifying_errors():

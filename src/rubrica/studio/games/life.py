@@ -16,7 +16,7 @@ from rubrica.studio.parts import error_text, notifying_errors
 from rubrica.studio.studio import Visitor
 
 
-def life_told(game: Game, now: datetime) -> list[str]:
+def life_texts(game: Game, now: datetime) -> list[str]:
     """What stands beside a game's name about its life."""
     told: list[str] = [
         game.status if game.status != "open" or takes_rounds(game, now) else "closed: the deadline has passed"

@@ -25,7 +25,7 @@ from .attachment_editor import AttachmentEditor, attached_card
 from .board import Standings
 from .contests import Contests
 from .dialogs import config_text, game_dialog
-from .life import LifeButtons, life_told
+from .life import LifeButtons, life_texts
 from .live import follow
 from .play_form import play_dialog
 from .rating_panel import draw_ratings
@@ -90,7 +90,7 @@ class _Page:
                 ).classes("calm")
                 LifeButtons(self.visitor, game).draw()
         with ui.element("div").classes("row"):
-            for told in life_told(game, self.visitor.service.clock()):
+            for told in life_texts(game, self.visitor.service.clock()):
                 chip(told)
             chip("public" if game.is_public else "private")
             if caller.owns(game.created_by):

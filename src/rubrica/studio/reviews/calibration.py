@@ -12,7 +12,7 @@ from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.report.figures import figure, signed
 from rubrica.report.titles import title_of
-from rubrica.runs.review.calibration_lesson import CalibrationLesson
+from rubrica.runs.review.calibration_fit import CalibrationFit
 
 MOST_STEPS = 11
 """Scores of a scale that are shown with what becomes of them."""
@@ -42,13 +42,13 @@ class Curve:
     become: Sequence[float]  # what each of them counts as
 
 
-def changes(lesson: CalibrationLesson) -> list[DimensionChange]:
+def changes(fit: CalibrationFit) -> list[DimensionChange]:
     """What calibration comes to, dimension by dimension, in the order of the labels."""
-    kept = lesson.found.calibration.dimensions if lesson.found.calibration is not None else {}
+    kept = fit.found.calibration.dimensions if fit.found.calibration is not None else {}
     found = []
-    for name, items in lesson.items.items():
-        of = kept.get(name) or lesson.found.refused[name]
-        found.append(DimensionChange(title_in(lesson.rubric, name), items, name in kept, *_moves(of.before, of.after)))
+    for name, items in fit.items.items():
+        of = kept.get(name) or fit.found.refused[name]
+        found.append(DimensionChange(title_in(fit.rubric, name), items, name in kept, *_moves(of.before, of.after)))
     return found
 
 
@@ -71,9 +71,9 @@ def _moves(before: CalibrationFigures | None, after: CalibrationFigures | None) 
     )
 
 
-def curves(lesson: CalibrationLesson) -> list[Curve]:
+def curves(fit: CalibrationFit) -> list[Curve]:
     """What becomes of judges' scores. Judges that are corrected alike are one curve."""
-    calibration = lesson.found.calibration
+    calibration = fit.found.calibration
     if calibration is None:
         return []
     found = []
@@ -85,7 +85,7 @@ def curves(lesson: CalibrationLesson) -> list[Curve]:
         for judge in correction.judges:
             become = tuple(round(apply(calibration, name, judge, score), 2) for score in scores)
             alike.setdefault(become, []).append(judge)
-        title = title_in(lesson.rubric, name)
+        title = title_in(fit.rubric, name)
         found += [
             Curve(title, ", ".join(judges) if len(alike) > 1 else "", scores, become)
             for become, judges in alike.items()

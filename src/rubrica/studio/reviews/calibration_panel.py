@@ -13,7 +13,7 @@ from rubrica.studio.html_tables import NUMBER, Cell, table
 from rubrica.studio.parts import drawing, error_label, notifying_errors
 from rubrica.studio.reviews.calibration import Curve, DimensionChange, changes, curves
 from rubrica.studio.studio import Visitor
-from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, keep_calibrated, way_to_keep
+from rubrica.workspace.calibration import CalibratedRubric, Keeping, calibrated, save_calibrated, ways_to_save
 from rubrica.workspace.review_agreement import LabelledReviews
 
 HEAD = (
@@ -66,7 +66,7 @@ class LabelsRow:
         try:
             await self.visitor.still_here()
             made = await asyncio.to_thread(calibrated, self.labelled, self.visitor.service.clock().date())
-            way, entry = await self.visitor.read(way_to_keep, self.labelled.document)
+            way, entry = await self.visitor.read(ways_to_save, self.labelled.document)
         except RubricaError as error:
             with self.result:
                 error_label(error)
@@ -82,8 +82,8 @@ class LabelsRow:
 
     def _tell(self, made: CalibratedRubric) -> None:
         """Before and after, dimension by dimension, and what would change."""
-        lesson = made.lesson
-        found = changes(lesson)
+        fit = made.fit
+        found = changes(fit)
         corrected = [own.title for own in found if own.corrected]
         ui.label(
             f"{count_of(len(corrected), 'dimension')} of {len(found)} would be corrected: {', '.join(corrected)}."
@@ -92,22 +92,22 @@ class LabelsRow:
         ).classes("strong")
         drawing(table(HEAD, [_row(own) for own in found], "Before and after calibration"))
         ui.label(MEANING).classes("quiet")
-        for refusal in lesson.found.refused.values():
+        for refusal in fit.found.refused.values():
             ui.label(refusal.reason[:1].upper() + refusal.reason[1:] + ".").classes("quiet")
-        if lesson.unlabelled:
-            ui.label(f"Judged, but without labels here: {', '.join(lesson.unlabelled)}.").classes("quiet")
-        if lesson.found.calibration is not None:
+        if fit.unlabelled:
+            ui.label(f"Judged, but without labels here: {', '.join(fit.unlabelled)}.").classes("quiet")
+        if fit.found.calibration is not None:
             with ui.element("h3"):
                 ui.label("What the judge’s scores would count as")
-            _draw(curves(lesson))
-            if lesson.rubric.calibration is not None:
-                lost = f", also those of {', '.join(lesson.replaced)}" if lesson.replaced else ""
-                ui.label(f"These corrections take the place of {lesson.rubric.calibration}{lost}.").classes("quiet")
+            _draw(curves(fit))
+            if fit.rubric.calibration is not None:
+                lost = f", also those of {', '.join(fit.replaced)}" if fit.replaced else ""
+                ui.label(f"These corrections take the place of {fit.rubric.calibration}{lost}.").classes("quiet")
 
     def _ways_on(self, made: CalibratedRubric, way: Keeping, version: str | None) -> None:
         async def save() -> None:
             with notifying_errors():
-                kept = await self.visitor.write(keep_calibrated, made, self.visitor.service.clock())
+                kept = await self.visitor.write(save_calibrated, made, self.visitor.service.clock())
                 holder.clear()
                 with holder:
                     ui.label(f"It is kept as {kept.listing.slug} {kept.version.version}.")

@@ -33,7 +33,7 @@ from rubrica.workspace.reviews import (
     next_item,
     read_item,
     submit,
-    take_back,
+    withdraw_opinion,
 )
 
 BACK = ("Review queue", "/reviews")
@@ -226,7 +226,7 @@ class ReviewItemPage:
 
     async def _take_back(self) -> None:
         with notifying_errors():
-            self.seen = await self.visitor.write(take_back, self.task.id, self.visitor.service.clock())
+            self.seen = await self.visitor.write(withdraw_opinion, self.task.id, self.visitor.service.clock())
             self.hidden, self.knowingly = False, frozenset()
             await self._side()
 

@@ -170,8 +170,8 @@ def _line_row(line: MeasureComparison, reach: float, titles: Mapping[str, str]) 
     name = name or headline(str(measure))
     title: Cell = name if not line.rubric else Markup("{} {}").format(name, muted(line.rubric))
     what = badge(line.verdict, ROLES[line.verdict], SIGNS[line.verdict])
-    if line.said != line.verdict:
-        what = Markup('{} <span class="block quiet">{}</span>').format(what, line.said)
+    if line.description != line.verdict:
+        what = Markup('{} <span class="block quiet">{}</span>').format(what, line.description)
     return [title, shown(line.before), shown(line.after), difference, interval(line, reach), what]
 
 

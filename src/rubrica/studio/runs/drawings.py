@@ -71,7 +71,7 @@ def interval(own: MeasureComparison, reach: float) -> Markup:
     drawing += Markup('<circle class="dot-mean is-{}" cx="{:.1f}" cy="{:.1f}" r="4"/>').format(
         role, x(own.mean), middle
     )
-    return svg("interval", INTERVAL_HEIGHT, f"{own.measure}: {own.said}", drawing, INTERVAL_WIDTH)
+    return svg("interval", INTERVAL_HEIGHT, f"{own.measure}: {own.description}", drawing, INTERVAL_WIDTH)
 
 
 def reach_of(lines: Sequence[MeasureComparison]) -> float:

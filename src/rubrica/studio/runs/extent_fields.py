@@ -55,7 +55,7 @@ class ExtentFields:
         except InputError as error:
             self._told.set_text(error_text(error))
             return
-        self._told.set_text(extent.said(self._count))
+        self._told.set_text(extent.description(self._count))
         self.seed.set_visibility(bool(extent.sample))
         self._fold.props["caption"] = ALL if extent == EVERYTHING else _short(extent)
 

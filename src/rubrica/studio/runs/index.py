@@ -24,7 +24,7 @@ from rubrica.runs.files.folder import COLUMNS, EVALUATIONS
 from rubrica.runs.files.manifest import MANIFEST
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.stored import StoredRun
-from rubrica.runs.summary.page_data import RunPageData, gather_page_data
+from rubrica.runs.summary.page_data import RunPageData, collect_page_data
 from rubrica.runs.summary.page_parts import Plot, RubricPart, ShownOutlier, outliers, rubric_part, time_and_cost
 
 from .columns import MOST_ROWS, Columns
@@ -92,7 +92,7 @@ class RunIndex:
         columns = Columns()
         broken: list[BadLine] = []
         heard = replace(run, on_broken=broken.append)
-        found = gather_page_data(_keep_columns(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
+        found = collect_page_data(_keep_columns(heard.rows(), columns), run.rubrics(), Random(0), cards=0)  # noqa: S311 - a sample
         columns.close()
         return cls(columns, found, CaseTexts(run), broken)
 
@@ -146,7 +146,7 @@ class RunIndex:
             code, verdicts = columns.labels.get(criteria.verdict, -1), columns.verdicts
             places = (place for place in places if verdicts[place] == code)
         if text := criteria.text.strip().casefold():
-            cases, held = columns.cases, self.texts.holding(text)
+            cases, held = columns.cases, self.texts.cases_containing(text)
             places = (
                 place
                 for place in places

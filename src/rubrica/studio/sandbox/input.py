@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from rubrica.engine.plan import Plan
-from rubrica.studio.criterion_lines import EXAMPLE, points_told, read_criterion_lines
+from rubrica.studio.criterion_lines import EXAMPLE, points_text, read_criterion_lines
 from rubrica.studio.parts import notifying_errors
 from rubrica.studio.sandbox.form import ROLES, Form, FormMetric, FormTurn, Role, form_of, names_read, with_names
 
@@ -136,7 +136,7 @@ class SandboxInput:
         return area.classes("full")
 
     def _count(self) -> None:
-        self.counted.set_text(points_told(line.points for line in read_criterion_lines(self.criteria.value or "")))
+        self.counted.set_text(points_text(line.points for line in read_criterion_lines(self.criteria.value or "")))
 
     # Whether a change is ours is known while it is made: a coroutine would ask too late.
 

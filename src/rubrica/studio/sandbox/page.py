@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import msgspec
 from fastapi import Request
+from msgspec.structs import replace
 from nicegui import ui
 
 from rubrica.engine.plan import Plan

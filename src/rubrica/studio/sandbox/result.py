@@ -69,7 +69,7 @@ def changes(found: Sequence[VerdictFlip], released: Sequence[GateRelease], rubri
         Markup("{} at <b>{}</b> or {} <span class='quiet'>({})</span> → {}").format(
             title_of(turn.dimension, rubric.dimensions[turn.dimension]),
             figure(turn.value),
-            "more" if turn.upwards else "less",
+            "more" if turn.is_increase else "less",
             "it has no score" if turn.now is None else f"now {figure(turn.now)}",
             badge(turn.verdict, rubric),
         )

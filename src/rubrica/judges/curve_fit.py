@@ -10,7 +10,7 @@ from statistics import fmean
 from rubrica.model.calibration import CalibrationFigures, JudgeCorrection
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import errors, kendall, spearman
-from rubrica.scoring.isotonic import DECIMALS, Knots, fit_rising, read_off
+from rubrica.scoring.isotonic import DECIMALS, Knots, fit_rising, interpolate
 from rubrica.scoring.pooling import PRIOR_LABELS, weights_from_errors
 
 from .labels import ChoiceLabel, Label
@@ -30,7 +30,7 @@ class LearnedCurve:
 
     def corrected(self, judge: str, value: float) -> float:
         offset = self.judges[judge].offset if judge in self.judges else 0.0
-        return read_off(self.knots, self.scale.clamp(value + offset), self.scale.min, self.scale.max)
+        return interpolate(self.knots, self.scale.clamp(value + offset), self.scale.min, self.scale.max)
 
 
 def learn_curve(labels: Sequence[Label], scale: Scale) -> LearnedCurve:
@@ -77,7 +77,7 @@ def pooled_score(own: Sequence[Label], learned: LearnedCurve | None) -> float:
     return fmean(scores, [learned.judges[x.judge].weight if x.judge in learned.judges else 1.0 for x in own])
 
 
-def deal_folds(labels: Sequence[Label] | Sequence[ChoiceLabel], seed: int) -> list[set[str]]:
+def split_folds(labels: Sequence[Label] | Sequence[ChoiceLabel], seed: int) -> list[set[str]]:
     """Groups dealt into folds of about equally many labels; no group is split."""
     sizes: dict[str, int] = {}
     for label in labels:

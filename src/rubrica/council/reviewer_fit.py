@@ -10,7 +10,7 @@ import msgspec
 
 from rubrica.errors import StoredError
 from rubrica.judges.labels import ChoiceLabel
-from rubrica.judges.panel_lesson import FEWEST_CHOICES, learn_choices
+from rubrica.judges.panel_fit import FEWEST_CHOICES, learn_choices
 from rubrica.report.figures import count_of
 
 from .ballots import clean_ballot
@@ -26,7 +26,7 @@ class PreferredAnswer(msgspec.Struct, frozen=True):
     preferred: str
 
 
-class ReviewerLesson(msgspec.Struct, frozen=True):
+class ReviewerFit(msgspec.Struct, frozen=True):
     """What reviewers should count, 1 on average; nothing where the labels do not show that it helps, and why."""
 
     weights: Mapping[str, float]
@@ -56,7 +56,7 @@ def read_preferences(lines: Iterable[bytes]) -> list[PreferredAnswer]:
     return found
 
 
-def learn_reviewers(sessions: Mapping[int, SavedCouncil], preferences: Sequence[PreferredAnswer]) -> ReviewerLesson:
+def learn_reviewers(sessions: Mapping[int, SavedCouncil], preferences: Sequence[PreferredAnswer]) -> ReviewerFit:
     """What each reviewer should count, by how often its scores side with the answer that people preferred.
 
     Sessions are by line. A reviewer that sides with people no more often than a coin counts nothing.
@@ -73,19 +73,17 @@ def learn_reviewers(sessions: Mapping[int, SavedCouncil], preferences: Sequence[
     pairs = len({(label.group, label.item) for label in labels})
     if pairs < FEWEST_CHOICES:
         why = f"{count_of(pairs, 'pair')} of answers with a preference; {FEWEST_CHOICES} are the fewest to learn from"
-        return ReviewerLesson({}, len(used), pairs, why)
-    lesson = learn_choices(labels)
-    alike, learned = (None, None) if lesson.right is None else (lesson.right.mean, lesson.right.learned)
-    if lesson.weights is None:
-        return ReviewerLesson({}, len(used), pairs, lesson.reason, alike, learned)
-    kept = {name: max(0.0, weight) for name, weight in lesson.weights.judges.items()}
+        return ReviewerFit({}, len(used), pairs, why)
+    fit = learn_choices(labels)
+    alike, learned = (None, None) if fit.right is None else (fit.right.mean, fit.right.learned)
+    if fit.weights is None:
+        return ReviewerFit({}, len(used), pairs, fit.reason, alike, learned)
+    kept = {name: max(0.0, weight) for name, weight in fit.weights.judges.items()}
     mean = sum(kept.values()) / len(kept)
     if mean <= 0:
-        return ReviewerLesson(
-            {}, len(used), pairs, "no reviewer sides with people more often than a coin", alike, learned
-        )
+        return ReviewerFit({}, len(used), pairs, "no reviewer sides with people more often than a coin", alike, learned)
     weights = {name: round(weight / mean, DECIMALS) for name, weight in sorted(kept.items())}
-    return ReviewerLesson(weights, len(used), pairs, "", alike, learned)
+    return ReviewerFit(weights, len(used), pairs, "", alike, learned)
 
 
 def _response(session: SavedCouncil, preference: PreferredAnswer) -> str:

@@ -13,7 +13,7 @@ from rubrica.scoring.combination import LinearCombination, learn_combination
 from rubrica.scoring.dawid_skene import dawid_skene
 from rubrica.scoring.isotonic import DECIMALS
 
-from .curve_lesson import FOLDS, Pairs, by_item, deal_folds
+from .curve_fit import FOLDS, Pairs, by_item, split_folds
 from .labels import ChoiceLabel, Label
 
 FEWEST_CHOICES = 20
@@ -120,7 +120,7 @@ def _layout(scale: Scale) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceLesson:
+class ChoiceFit:
     """What labelled choices teach; no weights where a majority does better, and why."""
 
     weights: ChoiceWeights | None
@@ -129,14 +129,14 @@ class ChoiceLesson:
     right: PanelTrial | None = None  # on labels that were not learned from
 
 
-def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
+def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
     """What each judge's choice should count, by labels; without any, by how far judges agree (Dawid and Skene).
 
     Kept unless a majority is right more often on labels that were not learned from.
     """
     options = sorted({option for label in labels for option in (label.choice, label.human) if option is not None})
     if len(options) > 2:
-        return ChoiceLesson(None, f"choices are between two: found {', '.join(options[:6])}; name them the same in all")
+        return ChoiceFit(None, f"choices are between two: found {', '.join(options[:6])}; name them the same in all")
     sides = {option: float(2 * place - 1) for place, option in enumerate(options)}
     if all(label.human is None for label in labels):
         return _without_labels(labels, options)
@@ -147,17 +147,17 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
     if len(items) < FEWEST_CHOICES or len({unit for unit, _ in items}) < FOLDS:
         there = count_of(len(items), "pair has", "pairs have")
         why = f"{there} labels; {FEWEST_CHOICES} in {FOLDS} groups are the fewest to learn from"
-        return ChoiceLesson(None, why, len(items))
+        return ChoiceFit(None, why, len(items))
     rows = [_votes(own, sides) for own in items.values()]
     truth = [_side(own, sides) for own in items.values()]
     units = [unit for unit, _ in items]
     folds = [
         [place for place, unit in enumerate(units) if unit in fold]
-        for fold in deal_folds([own[0] for own in items.values()], seed)
+        for fold in split_folds([own[0] for own in items.values()], seed)
     ]
     right = _choice_trial(rows, truth, folds)
     if right.learned < right.mean:
-        return ChoiceLesson(
+        return ChoiceFit(
             None,
             f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}: "
             "they stay alike",
@@ -166,24 +166,24 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceLesson:
         )
     learned = learn_combination(rows, truth, folds, sides=True)
     judges = {judge: round(weight, DECIMALS) for judge, weight in learned.weights.items()}
-    return ChoiceLesson(ChoiceWeights(judges=judges, labels=len(items), right=right), "", len(items), right)
+    return ChoiceFit(ChoiceWeights(judges=judges, labels=len(items), right=right), "", len(items), right)
 
 
-def _without_labels(labels: Sequence[ChoiceLabel], options: Sequence[str]) -> ChoiceLesson:
+def _without_labels(labels: Sequence[ChoiceLabel], options: Sequence[str]) -> ChoiceFit:
     answers: dict[tuple[str, str], dict[str, str]] = {}
     for label in labels:
         if label.choice is not None:
             answers.setdefault((label.unit, label.item), {})[label.judge] = label.choice
     judges = {judge for row in answers.values() for judge in row}
     if len(judges) < FEWEST_JUDGES_ALONE or len(answers) < FEWEST_CHOICES:
-        return ChoiceLesson(
+        return ChoiceFit(
             None,
             f"no label says what people chose; to hold judges against each other takes {FEWEST_JUDGES_ALONE} judges "
             f"and {FEWEST_CHOICES} pairs, here are {len(judges)} and {len(answers)}",
         )
     found = dawid_skene(list(answers.values()), options)
     weights = {judge: round(weight, DECIMALS) for judge, weight in found.weights().items()}
-    return ChoiceLesson(
+    return ChoiceFit(
         ChoiceWeights(judges=weights, labels=0),
         "no label says what people chose: weights are from how far the judges agree (Dawid and Skene), and a mistake "
         "that most of them make is not seen",

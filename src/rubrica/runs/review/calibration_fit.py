@@ -23,7 +23,7 @@ from rubrica.model.scale import Scale
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationLesson:
+class CalibrationFit:
     """What a calibration came to, and all that is told about it."""
 
     rubric: Rubric
@@ -40,7 +40,7 @@ class CalibrationLesson:
         return [name for name in earlier.dimensions if name not in found.dimensions]
 
 
-def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: int, on: date) -> CalibrationLesson:
+def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: int, on: date) -> CalibrationFit:
     """Read labels and learn from those of axes that a judge scores; the others are refused."""
     axes = dict(_axes(rubric))
     read = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
@@ -55,7 +55,7 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
     for label in labels:
         items.setdefault(label.dimension, set()).add((label.unit, label.item))
     refused = {name: UncorrectedDimension(_unjudged(name, axes[name][0])) for name in items if name not in judged}
-    return CalibrationLesson(
+    return CalibrationFit(
         rubric,
         replace(found, refused={**found.refused, **refused}),
         {name: len(own) for name, own in items.items()},

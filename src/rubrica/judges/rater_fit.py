@@ -12,7 +12,7 @@ from rubrica.scoring.agreement import krippendorff_alpha, spearman
 from rubrica.scoring.isotonic import DECIMALS
 from rubrica.scoring.raters import RaterEffects, Rating, rater_effects
 
-from .curve_lesson import Pairs, by_item, deal_folds, learn_curve, pooled_score, within_folds
+from .curve_fit import Pairs, by_item, learn_curve, pooled_score, split_folds, within_folds
 from .labels import Label
 
 
@@ -25,7 +25,7 @@ def ratings_of(labels: Sequence[Label]) -> list[Rating]:
     return [(f"{unit}/{item}", rater, fmean(values)) for (unit, item, rater), values in given.items()]
 
 
-def without_raters(labels: Sequence[Label], effects: RaterEffects, scale: Scale) -> list[Label]:
+def adjust_for_raters(labels: Sequence[Label], effects: RaterEffects, scale: Scale) -> list[Label]:
     """One label per item and judge: what people gave on average, each person's harshness and spread taken out."""
     merged: list[Label] = []
     for own in by_item(labels).values():
@@ -50,7 +50,7 @@ def effects_of(labels: Sequence[Label]) -> RaterEffects:
     return rater_effects(ratings) if len({rater for _, rater, _ in ratings}) > 1 else RaterEffects()
 
 
-def rater_lesson(labels: Sequence[Label], scale: Scale, seed: int) -> DimensionRaters | None:
+def fit_raters(labels: Sequence[Label], scale: Scale, seed: int) -> DimensionRaters | None:
     """Everybody's harshness and spread, and what knowing them is worth; None where fewer than two are named."""
     effects = effects_of(labels)
     if not effects.offsets:
@@ -81,13 +81,13 @@ def _person_pairs(labels: Sequence[Label], scale: Scale, seed: int) -> tuple[lis
     """By fold, scores beside each person's own rating: as given, and as that person is expected to rate."""
     plain: list[Pairs] = []
     expected: list[Pairs] = []
-    for fold in deal_folds(labels, seed):
+    for fold in split_folds(labels, seed):
         others = [label for label in labels if label.unit not in fold]
         held_out = [label for label in labels if label.unit in fold]
         if not others or not held_out:
             continue
         effects = effects_of(others)
-        curve = learn_curve(without_raters(others, effects, scale), scale)
+        curve = learn_curve(adjust_for_raters(others, effects, scale), scale)
         plain.append([])
         expected.append([])
         for own in by_item(held_out).values():
