@@ -15,6 +15,7 @@ from rubrica import __version__
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.load import rubric_from_data
 from rubrica.llm.breaker import CircuitBreaker
+from rubrica.llm.model import ModelError
 from rubrica.llm.settings import Settings
 from rubrica.llm.shared_breakers import SharedBreakers
 from rubrica.runs.bulk.pieces import pieces_of
@@ -69,7 +70,7 @@ def test_a_model_that_one_worker_finds_down_is_left_alone_by_the_others() -> Non
         def __init__(self, method: Callable[..., Awaitable[object]]) -> None:
             self.remote = method
 
-    async def story() -> tuple[str, str, str]:
+    async def story() -> tuple[str, str, str, str]:
         limits = SharedLimits(Settings())
         actor = SimpleNamespace(publish=Handle(limits.publish), poll=Handle(limits.poll))
         one, two = CircuitBreaker("m", failures=2), CircuitBreaker("m", failures=2)
@@ -81,9 +82,13 @@ def test_a_model_that_one_worker_finds_down_is_left_alone_by_the_others() -> Non
             one.settle(one.admit(), "overloaded", "HTTP 529")
         await workers[0].exchange()
         await workers[1].exchange()
-        return before, one.state, two.state
+        with pytest.raises(ModelError) as refused:
+            two.check()
+        return before, one.state, two.state, str(refused.value)
 
-    assert asyncio.run(story()) == ("closed", "open", "open")
+    *states, said = asyncio.run(story())
+    assert states == ["closed", "open", "open"]
+    assert "the last with 'HTTP 529, told by another process'" in said
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])

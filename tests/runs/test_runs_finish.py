@@ -11,6 +11,7 @@ from random import Random
 import msgspec
 import pytest
 
+from rubrica.engine.cases import Case
 from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.errors import RubricaError
@@ -18,6 +19,8 @@ from rubrica.model.context import Context
 from rubrica.model.evaluation import Evaluation
 from rubrica.packs.library import load
 from rubrica.report.rendering import TEMPLATES
+from rubrica.runs.batch import CaseWork
+from rubrica.runs.case_order import CaseTurns
 from rubrica.runs.files.manifest import Manifest, UsedRubric
 from rubrica.runs.files.parquet_rows import CHUNK, ColumnsWriter, read_columns
 from rubrica.runs.files.rows import RunRow
@@ -124,24 +127,34 @@ def test_the_end_is_prepared_only_where_a_run_takes_a_while(tmp_path: Path) -> N
     assert loaded is not None
     loaded.clear()
     short = FinishPreparation(tmp_path, {}, (), after=30.0)
-    assert len(list(short.with_preparation(slowly(judged(1)), is_new=True))) == 1
+    kept = RunWriter(tmp_path)
+    assert len(list(short.with_preparation(slowly(judged(1)), kept))) == 1
+    kept.close()
     assert (len(loaded), short.derived) == (0, None)
 
 
 def test_files_are_the_same_whether_evaluations_are_added_up_on_the_way_or_read_at_the_end(tmp_path: Path) -> None:
     evaluations, written = judged(AT_ONCE + 3), []
-    for way, is_new in (("on the way", True), ("at the end", False)):
+    plan = compile_rubric(RUBRIC)
+    works = [CaseWork(Case(own.case or "", 1, Context()), plan, Context()) for own in evaluations]
+    finished = [*evaluations[7:], *evaluations[6::-1]]  # models answer in any order
+    for way, held in (("on the way", 10**6), ("at the end", 0)):
         folder = tmp_path / way / "run"
         folder.mkdir(parents=True)
         Manifest(id="1", started="2026-11-15T00:00:00+00:00", rubrics=(UsedRubric.of(RUBRIC),)).write(folder)
         kept = RunWriter(folder)
+        kept.turns = CaseTurns(held)
         with FinishPreparation(folder, {RUBRIC.name: RUBRIC}, (), after=0.0) as preparation:
-            for _ in preparation.with_preparation(kept.kept(slowly(evaluations)), is_new=is_new):
+            assert all(map(kept.wanted, works))
+            for _ in preparation.with_preparation(kept.kept(slowly(finished)), kept):
                 pass
             kept.close()
-            assert (preparation.derived is not None) is is_new
+            kept.tidy()
+            assert (preparation.derived is not None) is (held > 0)
             tally, notes = finish(folder, datetime(2026, 11, 15, tzinfo=UTC), preparation.derived)
         assert (tally.judged, notes) == (len(evaluations), [])
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert {"evaluations.parquet", "report.html", "summary.json"} < written[0].keys()
     assert written[0] == written[1]
+    stored = [Evaluation.from_json(line).case for line in written[0]["evaluations.jsonl"].splitlines()]
+    assert stored == [own.case for own in evaluations]

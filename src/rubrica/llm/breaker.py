@@ -109,7 +109,7 @@ class CircuitBreaker:
             self._opened = self._clock()
             self._epoch += 1
             if self.tell is not None:
-                self.tell(BreakerNews("", self.name, self.pause, 0.0, self._failed, trouble or ""))
+                self.tell(BreakerNews("", self.name, self.pause, 0.0, self._failed, trouble or "", says))
 
     def adopt(self, news: BreakerNews) -> bool:
         """Open or close as another process did, unless this one has seen otherwise since; whether that is a change.
@@ -131,8 +131,9 @@ class CircuitBreaker:
         if news.age >= self.pause or known >= then:
             return False
         fresh = self._opened is None
+        if not self._failed:  # what this one saw itself says more
+            self._last = f"{news.says or news.trouble}, told by another process"
         self._opened, self._failed, self._probing = then, news.failures, False
-        self._last = f"{news.trouble}, told by another process"
         self._epoch += 1
         return fresh
 

@@ -34,6 +34,7 @@ class BreakerNews(msgspec.Struct, frozen=True, gc=False):
     age: float = 0.0  # seconds since that happened
     failures: int = 0
     trouble: str = ""  # the kind of the last one
+    says: str = ""  # what was said of it; a board that is not of one run alone leaves it out
     stamp: float = 0.0  # when it was told, by the board's own clock: it tells one piece of news from the next
 
 

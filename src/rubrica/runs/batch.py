@@ -38,6 +38,7 @@ class BadCase(BadLine):
     """A case that can be read but not be judged, and why."""
 
     case: str
+    repeat: int = 0
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -56,7 +57,7 @@ class Batch(msgspec.Struct, frozen=True):
         for work, outcome in (self.evaluator or evaluate_each)(self._work(cases)):
             case = work.case
             if isinstance(outcome, RubricaError):
-                self._broken(BadCase(case.line, str(outcome), case.id))
+                self._broken(BadCase(case.line, str(outcome), case.id, work.repeat))
                 continue
             self.tally.add(outcome, work.plan.rubric)
             if case.expect is not None:

@@ -182,11 +182,11 @@ class _Execution(msgspec.Struct, frozen=True):
                 self.on_event(LineBroken(line))
                 kept.broken(line)
 
-            batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.done.wanted)
+            batch = Batch(self.rubrics, tally, broken, cases.context, evaluator, cases.repeat, kept.wanted)
             evaluations = batch.evaluations(selection.of(cases.distinct(file, _repeated_id_callback(self.on_event))))
             results = kept.kept(evaluations, self.request.max_failures)
             if jury is not None:
-                results = self.preparation.with_preparation(results, is_new=kept.done.is_empty)
+                results = self.preparation.with_preparation(results, kept)
             meter = ProgressMeter(file, kept, tally, expected, jury)
             return draw_results(results, meter.read, self.on_event, self.stop)
 

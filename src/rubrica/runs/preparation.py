@@ -19,6 +19,7 @@ from rubrica.model.rubric import Rubric
 
 from .files.folder import COLUMNS
 from .files.rows import RunRow, row_of
+from .run_writer import RunWriter
 
 if TYPE_CHECKING:
     from .finish import DerivedFiles
@@ -41,21 +42,29 @@ class FinishPreparation:
         self._is_over = Event()
 
     def with_preparation(
-        self, evaluations: Generator[Evaluation, None, None], *, is_new: bool
+        self, evaluations: Generator[Evaluation, None, None], run: RunWriter
     ) -> Generator[Evaluation, None, None]:
-        """The same evaluations, while the end is prepared; `is_new` says that the run had none before."""
+        """The same evaluations as they are kept, while the end is prepared: if the run had none before, they are added
+        up in the order of their cases."""
+        is_new = run.done.is_empty
         thread = Thread(target=self._prepare, args=(is_new,))
         thread.start()
         try:
             with closing(evaluations):
                 for evaluation in evaluations:
                     if is_new:
-                        self._rows.put(row_of(evaluation))
+                        for row in run.turns.add(run.number, row_of(evaluation)):
+                            self._rows.put(row)
                     yield evaluation
+            for row in run.turns.due():
+                self._rows.put(row)
         finally:
             self._rows.put(None)
             self._is_over.set()
             thread.join()
+            if self.derived is not None and not run.turns.is_complete:
+                self.derived.close()
+                self.derived = None
 
     def _prepare(self, is_new: bool) -> None:
         if self._is_over.wait(BEFORE_PRICES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,14 +16,17 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, leaves_of
 from rubrica.report.figures import count_of
 
 from .batch import BadCase, CaseWork
+from .case_order import CaseOrder, CaseTurns
 from .failure_reasons import FailureReasons
 from .files.append_only import AppendOnlyFile, finished_lines
 from .files.atomic import write_atomically
-from .files.evaluation_head import content_of, head_of, key_of, latest
+from .files.evaluation_head import content_of, head_of, key_of
 from .files.folder import ERRORS, EVALUATIONS, drop_derived
 from .files.hash_table import HashTable
+from .files.rows import RunRow
 
 Item = TypeVar("Item")
+_COPIED = (1 << 64) - 1
 
 
 class ModelsDownError(RubricaError):
@@ -41,8 +44,9 @@ class DoneEvaluations:
         self.superseded = False  # whether some line is
         self._done = HashTable()  # what was judged, by case and repeat
         self._retry = HashTable()
+        self._starts = HashTable()  # where the lines begin
         failed = _model_failed if retry_errors else _never
-        for line in finished_lines(folder / EVALUATIONS):
+        for start, line in _placed_lines(folder / EVALUATIONS):
             try:
                 head = head_of(line)
                 retry = failed(line)
@@ -52,6 +56,7 @@ class DoneEvaluations:
             key = head.key
             self.superseded |= self._done.get(key) is not None
             self._done.put(key, head.content)
+            self._starts.put(key, start)
             if retry or self._retry.get(key):
                 self._retry.put(key, int(retry))
 
@@ -69,6 +74,10 @@ class DoneEvaluations:
     def missing_cases(self) -> int:
         """Of those that were there, how many are of cases that did not come up."""
         return len(self._done) - self.skipped - self.changed - self.retried
+
+    def start_of(self, key: int) -> int | None:
+        """Where the evaluation of a case begins in the file; None where there is none."""
+        return self._starts.get(key)
 
     def wanted(self, work: CaseWork) -> bool:
         """Whether an evaluation is still to be made."""
@@ -94,11 +103,28 @@ class RunWriter:
         self.added = 0  # by this process
         self.failed = 0  # of those, how many a model owes a score
         self.reasons = FailureReasons()  # why it does
+        self.turns: CaseTurns[RunRow] = CaseTurns()  # for whoever adds evaluations up in the order of their cases
+        self.number: int | None = None  # of the case whose evaluation was kept last, among all that were met
         self._derived = derived  # files made of the evaluations, besides those of every run
         self._lines = AppendOnlyFile(folder / EVALUATIONS)  # which mends what a crash left
         self.done = DoneEvaluations(folder, retry_errors=retry_errors)
+        self._order = CaseOrder()
+        self._met = 0  # evaluations that there are to be, as they are asked for
+        self._unplaced = 0  # that were not asked for
+        self._under_way: dict[int, int] = {}  # their numbers, by case and repeat
         (folder / ERRORS).unlink(missing_ok=True)  # every pass meets them again
         self._errors: AppendOnlyFile | None = None
+
+    def wanted(self, work: CaseWork) -> bool:
+        """Whether an evaluation is still to be made. Ask of all of them, in the order of the cases."""
+        number, self._met = self._met, self._met + 1
+        key = key_of(work.case.id, work.repeat)
+        wanted = self.done.wanted(work)
+        if wanted:
+            self._under_way[key] = number
+        elif (start := self.done.start_of(key)) is not None:
+            self._order.place(number, start)
+        return wanted
 
     def kept(
         self, evaluations: Generator[Evaluation, None, None], most_failures: int = 0
@@ -115,6 +141,8 @@ class RunWriter:
         if self._errors is None:
             self._errors = AppendOnlyFile(self.folder / ERRORS)
         case = line.case if isinstance(line, BadCase) else None
+        if isinstance(line, BadCase) and (key := key_of(line.case, line.repeat)) in self._under_way:
+            self.turns.skip(self._under_way.pop(key))
         place = {"place": line.place} if line.place else {}
         self._errors.write(msgspec.json.encode({"line": line.line, **place, "case": case, "error": line.reason}))
 
@@ -124,23 +152,43 @@ class RunWriter:
                 lines.close()
 
     def tidy(self) -> None:
-        """Leave superseded lines out of the file, for good. Only after `close`."""
-        done = self.done
-        if not (done.superseded or done.unreadable or done.changed or done.retried):
+        """Put the lines into the order of their cases, and leave superseded ones out, for good. Only after `close`."""
+        done, path = self.done, self.folder / EVALUATIONS
+        changed = done.superseded or done.unreadable or done.changed or done.retried
+        if not changed and (not self.added or self._order.is_ascending()):
             return
-        path = self.folder / EVALUATIONS
+        with write_atomically(path) as place, path.open("rb") as source, place.open("wb") as target:
+            last = HashTable()
+            for start, line in _placed_lines(path) if changed or done.missing_cases or self._unplaced else ():
+                if (key := _key(line)) is not None:
+                    last.put(key, start)
+            for line in self._order.copy_lines(source, target):
+                if len(last) and (key := _key(line)) is not None:
+                    last.put(key, _COPIED)
+            if len(last):
+                self._copy_others(path, last, target)
+            elif target.tell() != path.stat().st_size:
+                raise RubricaError(f"{path} has other lines than were written to it; `rubrica run` again looks at them")
+
+    def _copy_others(self, path: Path, last: HashTable, target: BinaryIO) -> None:
+        """Copy evaluations of cases that are not among these any more; what cannot be read is put aside."""
         torn = path.with_name(path.name + ".torn")
-        with write_atomically(path) as place, place.open("wb") as stream:
-            for _, line in latest(path):
-                if _readable(line):
-                    stream.write(line + b"\n")
-                else:
-                    with torn.open("ab") as aside:
-                        aside.write(line + b"\n")
+        for start, line in _placed_lines(path):
+            key = _key(line)
+            if key is None:
+                with torn.open("ab") as aside:
+                    aside.write(line + b"\n")
+            elif last.get(key) == start:
+                target.write(line + b"\n")
 
     def _keep(self, evaluation: Evaluation, *, failed: bool) -> Evaluation:
         if not self.added:
             drop_derived(self.folder, self._derived)
+        self.number = self._under_way.pop(key_of(evaluation.case or "", evaluation.repeat), None)
+        if self.number is not None:
+            self._order.place(self.number, self._lines.size)
+        else:
+            self._unplaced += 1
         self._lines.write(evaluation.to_json().encode())
         self.added += 1
         self.failed += failed
@@ -214,12 +262,20 @@ def _never(_line: bytes) -> bool:
     return False
 
 
-def _readable(line: bytes) -> bool:
+def _key(line: bytes) -> int | None:
+    """Which case a line is of; None where it cannot be read."""
     try:
-        head_of(line)
+        return head_of(line).key
     except StoredError:
-        return False
-    return True
+        return None
+
+
+def _placed_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, and where each begins."""
+    start = 0
+    for line in finished_lines(path):
+        yield start, line
+        start += len(line) + 1
 
 
 def _dead(held: Sequence[tuple[object, AskOutcome]]) -> ModelsDownError:

@@ -30,7 +30,7 @@ class AppendOnlyFile:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as error:
             raise RubricaError(f"{path} cannot be written: {error.strerror}") from None
-        self._size = os.fstat(self._file).st_size
+        self.size = os.fstat(self._file).st_size
         self._synced = clock()
 
     def write(self, line: bytes) -> None:
@@ -41,12 +41,12 @@ class AppendOnlyFile:
             while done < len(data):
                 done += os.write(self._file, data[done:])
         except OSError as error:
-            os.ftruncate(self._file, self._size)
+            os.ftruncate(self._file, self.size)
             raise RubricaError(
                 f"{self.path} cannot be written: {error.strerror}; the lines before it are safe, "
                 "and the same command goes on from there"
             ) from None
-        self._size += len(data)
+        self.size += len(data)
         if self._clock() - self._synced >= SYNC_SECONDS:
             self.sync()
 

@@ -23,6 +23,8 @@ LINES = ".jsonl"
 """Files that grow; all others are written whole, under another name first."""
 SMALL = 4_000_000
 """Bytes of a last segment up to which what comes after it is written together with it: so segments stay few."""
+LARGEST = 32_000_000
+"""Bytes of a segment of lines."""
 _BLOCK = 1 << 16
 
 
@@ -77,7 +79,15 @@ class RunMirror:
         end = _end_of_lines(path, start, now.size)
         if known is not None and end == known.size:
             return FileState(now.inode, end, now.changed, known.segments)
-        return FileState(now.inode, end, now.changed, (*kept, *self._written(path, start, end)))
+        return FileState(now.inode, end, now.changed, (*kept, *self._cut(path, start, end)))
+
+    def _cut(self, path: Path, start: int, end: int) -> Iterator[FileSegment]:
+        """A stretch of a file of lines as segments, each of which is held in memory while it is written."""
+        while start < end:
+            stop = _end_of_lines(path, start, min(start + LARGEST, end))
+            stop = stop if stop > start else end
+            yield from self._written(path, start, stop)
+            start = stop
 
     def _written(self, path: Path, start: int, end: int) -> FileSegments:
         """A stretch of a file as a segment in the store."""

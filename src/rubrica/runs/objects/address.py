@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rubrica.errors import InputError
 
 _ADDRESS = re.compile(r"(s3|gs|az|https?)://([^/]*)/*(.*)", re.DOTALL | re.IGNORECASE)
+_OTHER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WEB = ("http", "https")
 _WILD = re.compile(r"[*?\[]")
 _ANY_DEPTH = "**"
@@ -73,12 +74,19 @@ class ObjectAddress(msgspec.Struct, frozen=True):
 
 
 def is_address(text: str) -> bool:
-    """Whether a source or a run is in an object store.
+    """Whether a source or a run is in an object store. Other addresses are no names of files either.
 
     >>> is_address("s3://data/cases.jsonl"), is_address("cases.jsonl"), is_address("c:/cases.jsonl")
     (True, False, False)
+    >>> is_address("gcs://data/cases.jsonl")
+    Traceback (most recent call last):
+    rubrica.errors.InputError: gcs://…: files and runs are at s3://, gs://, az:// and https://, or on this machine
     """
-    return _ADDRESS.fullmatch(text) is not None
+    if _ADDRESS.fullmatch(text) is not None:
+        return True
+    if (other := _OTHER.match(text)) is not None:
+        raise InputError(f"{other[0]}…: files and runs are at s3://, gs://, az:// and https://, or on this machine")
+    return False
 
 
 def store_address(text: str) -> ObjectAddress:

@@ -31,6 +31,11 @@ PATIENCE = 60.0
 _CHUNK = 8_000_000
 _QUERY = re.compile(r"\?\S*")
 _MOST_SAID = 300
+_CREDENTIALS = {
+    "s3": ", and at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
+    "gs": ", and at GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS, the path of a key file",
+    "az": ", and at AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
 
 
 class ObjectStoreError(RubricaError):
@@ -55,6 +60,7 @@ class ObjectStore:
             from obstore.exceptions import BaseError
             from obstore.store import HTTPStore, from_url
         self.root = address.root
+        self._way_out = f"look at the address and the network{_CREDENTIALS.get(address.scheme, '')}"
         self._api = obstore
         self._failures = (BaseError, OSError)
         plain = address.scheme == "http" or any(
@@ -148,10 +154,8 @@ class ObjectStore:
         except self._failures as error:
             message = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
             place = key if key.startswith(self.root) else f"{self.root}/{key}"
-            way_out = "look at the address, the network and the credentials in the environment"
-            raise ObjectStoreError(
-                f"{place} cannot be reached: {message or type(error).__name__} ({way_out})"
-            ) from None
+            why = message or type(error).__name__
+            raise ObjectStoreError(f"{place} cannot be reached: {why} ({self._way_out})") from None
 
 
 def _info(found: ObjectMeta) -> ObjectInfo:
