@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
@@ -52,10 +51,6 @@ from .screen import out
 from .sources import context_of, rubric_of, settings_of
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-
-BRIEF_TURNS = 0.0005
-"""Seconds that a thread works before another one may. Python's own 5 ms would hold up every reply of a model that comes
-while the end of the run is prepared."""
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica run cases.jsonl -r answer-quality -o runs/monday
@@ -143,7 +138,6 @@ def run(
             out().print(estimate_table(estimate.models))
             out().print(estimate_sentence(estimate))
             return
-        sys.setswitchinterval(BRIEF_TURNS)
         outcome = execute_run(request, screen)
     _conclude(outcome, request)
     if outcome.tally is not None and outcome.tally.judged and not outcome.counts.failed and chosen == EVERY_CASE:
