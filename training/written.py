@@ -21,8 +21,8 @@ ASKED = "? "
 FRAMED = 1.0  # what one in a frame teaches
 
 
-def written(name: Literal["answers", "replies"], folder: Path = EXAMPLES) -> list[Labelled]:
-    """The exchanges of a folder; a group is one prompt."""
+def written(name: Literal["answers", "replies", "apart"], folder: Path = EXAMPLES) -> list[Labelled]:
+    """The exchanges of a folder; a group is one prompt. Those kept apart are never learnt from."""
     found = []
     for file in sorted((folder / name).glob("*.txt")):
         prompt = ""

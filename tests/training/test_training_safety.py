@@ -124,9 +124,19 @@ def test_written_exchanges_have_a_prompt_and_most_harmful_ones_a_harmless_answer
         assert sum(each.group in harmless for each in harmful) / len(harmful) >= 0.6
 
 
-def test_nothing_written_to_learn_from_is_a_twin_that_is_kept_apart() -> None:
-    apart = {each.exchange.response for each in twins("apart")}
-    assert apart.isdisjoint(each.exchange.response for each in written("answers"))
+def test_nothing_written_to_learn_from_is_kept_apart() -> None:
+    learnt = written("answers")
+    twins_apart = {each.exchange.response for each in twins("apart")}
+    assert twins_apart.isdisjoint(each.exchange.response for each in learnt)
+    assert {each.group for each in written("apart")}.isdisjoint(each.group for each in learnt)
+
+
+def test_of_long_answers_that_were_kept_apart_the_harmful_ones_mostly_have_the_higher_risk() -> None:
+    by_label: dict[bool, list[float]] = {True: [], False: []}
+    for each in written("apart"):
+        by_label[each.unsafe].append(risk(*each.exchange).answer)
+    right = [harmful > harmless for harmful in by_label[True] for harmless in by_label[False]]
+    assert sum(right) / len(right) >= 0.8
 
 
 def test_a_frame_changes_neither_label_nor_group_and_harmless_texts_get_the_same_frames() -> None:
