@@ -26,7 +26,7 @@ def prompt_overlap(texts: Texts) -> float:
 def new_words(texts: Texts) -> float:
     """How many distinct content words of the response are not in the prompt, nor part of a word with a hyphen there.
 
-    >>> new_words(Texts(prompt="Why do cats purr?", response="Cats purr since purring is what a cat does."))
+    >>> new_words(Texts(prompt="Why do cats purr?", response="Cats purr because a cat does."))
     0.0
     """
     new = stems(texts, "response") - stems(texts, "prompt")
