@@ -145,7 +145,7 @@ def wide_table() -> FiguresTable:
     for number in range(7):
         table.add_column(f"figure number {number}", justify="right", no_wrap=True)
     table.add_row("education-question@1.2.0", "inconclusive", "█████░░░░░", *(f"1{n}.{n}345" for n in range(7)))
-    table.add_row("answer-quality@2.0.0", "pass", "███████░░░", *(f"1,{n}00 – 2,{n}11" for n in range(7)))
+    table.add_row("answer-quality@2.1.0", "pass", "███████░░░", *(f"1,{n}00 – 2,{n}11" for n in range(7)))
     return table
 
 
