@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from rubrica.errors import FormulaError
+from rubrica.errors import FormulaError, FormulaFault
 from rubrica.formula.bounds import Intervals, bounds
 from rubrica.formula.grammar import read
 from rubrica.formula.interval import Interval
@@ -38,11 +39,24 @@ class Formula:
     text: str
     root: Node = field(compare=False, repr=False)
     names: frozenset[str] = field(compare=False, repr=False)
-    value: Callable[[Names], float] = field(compare=False, repr=False)
+    value: Callable[[Names], float] = field(init=False, compare=False, repr=False)
     """``value(names)`` is the number the formula gives for these values, or a FormulaFault; None is "absent".
 
-    It is the compiled function itself rather than a method around it: a call less where millions are made.
+    It is the compiled function itself rather than a method around it: a call less where millions are made. It is
+    compiled when it is first asked for: half of a rubric's formulas stand in for judges that do answer.
     """
+
+    if not TYPE_CHECKING:  # where it would let every misspelt attribute pass
+
+        def __getattr__(self, name: str) -> Callable[[Names], float]:
+            if name != "value":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            try:
+                value = compiled(self.root)
+            except RecursionError:  # only on a stack that is nearly full already: a tree has 50 levels at most
+                raise FormulaFault("there is no room left to read this formula") from None
+            object.__setattr__(self, "value", value)
+            return value
 
     def holds(self, names: Names) -> bool:
         """Whether the formula, as a condition, is true: not zero.
@@ -101,8 +115,7 @@ def _kept(text: str) -> Formula:
 def _parsed(text: str, longest: int = MAX_LENGTH) -> Formula:
     try:
         root = read(text, longest)
-        value = compiled(root)
     except RecursionError:  # only on a stack that is nearly full already: a tree has 50 levels at most
         raise FormulaError("there is no room left to read this formula", fix="split it into several formulas") from None
     names = frozenset(node.name for node in walk(root) if isinstance(node, Name))
-    return Formula(text, root, names, value)
+    return Formula(text, root, names)

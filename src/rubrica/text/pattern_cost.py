@@ -10,7 +10,6 @@ can leave alive, where a position with a large character class (``\\pL``) counts
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 
 import re2
@@ -34,10 +33,12 @@ _TOKEN = lazy_pattern(
 )
 _ASCII_SET = lazy_pattern(r"\[(?!\^)(?:\\[dsw]|\\[^a-zA-Z0-9]|\[:[a-z]+:\]|[\x00-\x5a\x5e-\x7f])*\]")
 _ASCII_KINDS = frozenset({r"\d", r"\s", r"\w"})
+_ASCII = "".join(map(chr, range(128)))
 _BEYOND_ASCII = "\u0080"  # stands for every character beyond ASCII that a pattern does not name
 
 
-Positions = Counter[tuple[bool, str]]  # by whether it is a literal, and its source: the literal with those before it
+Positions = dict[tuple[bool, str], int]
+"""How many there are, by whether it is a literal, and its source: the literal with those before it."""
 
 
 def steps_per_character(regex: str) -> int:
@@ -47,19 +48,17 @@ def steps_per_character(regex: str) -> int:
     [1, 1, 1056, 20, 3]
     """
     literals, classes = _positions(regex)
-    characters = {literal[-1] for literal in literals} | {chr(code) for code in range(128)} | {_BEYOND_ASCII}
-    by_class = {
-        character: sum(
-            (1 + _instructions(source) / CLASS_STEPS) * count
-            for source, count in classes.items()
-            if _accepts(source, character)
-        )
-        for character in characters
-    }
+    beyond_ascii = {literal[-1] for literal in literals if not literal[-1].isascii()} | {_BEYOND_ASCII}
+    by_class = dict.fromkeys([*_ASCII, *beyond_ascii], 0.0)
+    for source, count in classes.items():
+        steps = (1 + _instructions(source) / CLASS_STEPS) * count
+        accepted = _accepted(source)
+        for character in accepted if _is_ascii_only(source) else (*accepted, *beyond_ascii):
+            by_class[character] += steps
     from_classes = max(by_class.values())
     from_literals = max(
         (
-            by_class[literal[-1]] + sum(literals[literal[start:]] for start in range(len(literal)))
+            by_class[literal[-1]] + sum(literals.get(literal[start:], 0) for start in range(len(literal)))
             for literal in literals
         ),
         default=0,
@@ -67,38 +66,44 @@ def steps_per_character(regex: str) -> int:
     return max(1, round(max(from_classes, from_literals)))
 
 
-def _positions(regex: str) -> tuple[Counter[str], Counter[str]]:
+def _positions(regex: str) -> tuple[dict[str, int], dict[str, int]]:
     """The literals of a pattern, each after up to `CONTEXT` others, and its classes; repetitions are written out."""
     around: list[Positions] = []  # the groups that are open
-    group: Positions = Counter()  # the innermost of them
-    atom: Positions = Counter()  # what a repetition would repeat
+    group: Positions = {}  # the innermost of them
+    atom: Positions = {}  # what a repetition would repeat
     run = ""  # the literals just before
     for token in _TOKEN.finditer(regex):
-        if token["repeat"]:
-            times = _times(token)
-            atom = Counter({position: count * times for position, count in atom.items()})
+        kind = token.lastgroup
+        if kind == "repeat":
+            if (times := _times(token)) != 1:
+                atom = {position: count * times for position, count in atom.items()}
             run = ""
             continue
-        group.update(atom)
-        atom = Counter()
-        if said := _literals(token):
+        _add(group, atom)
+        atom = {}
+        if said := _literals(token, kind):
             for character in said:
-                group.update(atom)
+                _add(group, atom)
                 run = (run + character)[-CONTEXT - 1 :]
-                atom = Counter({(True, run): 1})
+                atom = {(True, run): 1}
             continue
         run = ""
-        if token["open"]:
+        if kind == "open":
             around.append(group)
-            group = Counter()
-        elif token["close"] and around:
+            group = {}
+        elif kind == "close" and around:
             group, atom = around.pop(), group
-        elif token["class"]:
-            atom = Counter({(False, token[0]): 1})
+        elif kind == "class":
+            atom = {(False, token[0]): 1}
     for outer in [*around, atom]:
-        group.update(outer)
-    literals = Counter({source: count for (literal, source), count in group.items() if literal})
-    return literals, Counter({source: count for (literal, source), count in group.items() if not literal})
+        _add(group, outer)
+    literals = {source: count for (literal, source), count in group.items() if literal}
+    return literals, {source: count for (literal, source), count in group.items() if not literal}
+
+
+def _add(group: Positions, atom: Positions) -> None:
+    for position, count in atom.items():
+        group[position] = group.get(position, 0) + count
 
 
 def _times(token: re.Match[str]) -> int:
@@ -108,21 +113,22 @@ def _times(token: re.Match[str]) -> int:
     return max(1, int(token["least"]), int(token["most"] or 0))
 
 
-def _literals(token: re.Match[str]) -> str:
+def _literals(token: re.Match[str], kind: str | None) -> str:
     """The literals that a token stands for, in lower case: case is ignored, which can only raise the cost."""
-    if token["code"]:
-        digits = token["code"].removeprefix("\\").strip("x{}")
-        code = int(digits, 16 if "x" in token["code"] else 8)
-        return chr(code).lower()[0] if code <= 0x10FFFF else "x"
-    said = token["quoted"] or token["escaped"] or token["literal"] or ""
-    return "".join(character.lower()[0] for character in said)
+    match kind:
+        case "code":
+            digits = token["code"].removeprefix("\\").strip("x{}")
+            code = int(digits, 16 if "x" in token["code"] else 8)
+            return chr(code).lower()[0] if code <= 0x10FFFF else "x"
+        case "quoted" | "escaped" | "literal":
+            return "".join(character.lower()[0] for character in token[kind])
+        case _:
+            return ""
 
 
-def _accepts(source: str, character: str) -> bool:
-    """Whether a character class accepts a character; beyond ASCII, whether it may accept any at all."""
-    if not character.isascii():
-        return source not in _ASCII_KINDS and not _ASCII_SET.fullmatch(source)
-    return character in _accepted(source)
+def _is_ascii_only(source: str) -> bool:
+    """Whether a character class accepts nothing beyond ASCII for sure."""
+    return source in _ASCII_KINDS or _ASCII_SET.fullmatch(source) is not None
 
 
 @lru_cache(maxsize=512)
@@ -130,8 +136,8 @@ def _accepted(source: str) -> frozenset[str]:
     """The ASCII characters of a character class, in either case."""
     pattern = _class(source)
     if pattern is None:
-        return frozenset(map(chr, range(128)))
-    return frozenset(chr(code) for code in range(128) if pattern.fullmatch(bytes([code])) is not None)
+        return frozenset(_ASCII)
+    return frozenset(chr(match[0][0]) for match in pattern.finditer(_ASCII.encode()))
 
 
 @lru_cache(maxsize=512)
