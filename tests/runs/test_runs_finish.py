@@ -21,7 +21,8 @@ from rubrica.packs.library import load
 from rubrica.report.rendering import TEMPLATES
 from rubrica.runs.batch import CaseWork
 from rubrica.runs.case_order import CaseTurns
-from rubrica.runs.files.manifest import Manifest, UsedRubric
+from rubrica.runs.files.folder import EVALUATIONS
+from rubrica.runs.files.manifest import Manifest, UsedRubric, read_manifest
 from rubrica.runs.files.parquet_rows import CHUNK, ColumnsWriter, read_columns
 from rubrica.runs.files.rows import RunRow
 from rubrica.runs.finish import CHUNK as AT_ONCE
@@ -149,12 +150,34 @@ def test_files_are_the_same_whether_evaluations_are_added_up_on_the_way_or_read_
             for _ in preparation.with_preparation(kept.kept(slowly(finished)), kept):
                 pass
             kept.close()
-            kept.tidy()
+            preparation.tidy(kept)
             assert (preparation.derived is not None) is (held > 0)
-            tally, notes = finish(folder, datetime(2026, 11, 15, tzinfo=UTC), preparation.derived)
+            now = datetime(2026, 11, 15, tzinfo=UTC)
+            tally, notes = finish(folder, now, preparation.derived, preparation.wait_until_tidy)
         assert (tally.judged, notes) == (len(evaluations), [])
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert {"evaluations.parquet", "report.html", "summary.json"} < written[0].keys()
     assert written[0] == written[1]
     stored = [Evaluation.from_json(line).case for line in written[0]["evaluations.jsonl"].splitlines()]
     assert stored == [own.case for own in evaluations]
+
+
+def test_a_run_whose_evaluations_cannot_be_put_in_order_is_not_finished(tmp_path: Path) -> None:
+    kept = RunWriter(tmp_path)
+    Manifest(id="1", started="2026-11-15T00:00:00+00:00", rubrics=(UsedRubric.of(RUBRIC),)).write(tmp_path)
+    plan = compile_rubric(RUBRIC)
+    evaluations = judged(3)
+    assert all(kept.wanted(CaseWork(Case(own.case or "", 1, Context()), plan, Context())) for own in evaluations)
+    with FinishPreparation(tmp_path, {RUBRIC.name: RUBRIC}, (), after=0.0) as preparation:
+        for _ in preparation.with_preparation(kept.kept(slowly(evaluations[::-1])), kept):
+            pass
+        kept.close()
+        assert preparation.derived is not None
+        with (tmp_path / EVALUATIONS).open("ab") as file:
+            file.write(b"a line of somebody else\n")
+        preparation.tidy(kept)
+        with pytest.raises(RubricaError, match="other lines than were written"):
+            finish(tmp_path, datetime(2026, 11, 15, tzinfo=UTC), preparation.derived, preparation.wait_until_tidy)
+    manifest = read_manifest(tmp_path)
+    assert manifest is not None
+    assert manifest.finished is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 import tempfile
@@ -61,14 +62,13 @@ class CaseOrder:
 
     def copy_lines(self, source: BinaryIO, target: BinaryIO) -> Iterator[bytes]:
         """Copy the lines that begin there; each is given once it is copied."""
-        at = 0
-        for start in self.starts():
-            if start != at:
-                source.seek(start)
-            line = source.readline()
-            target.write(line)
-            at = start + len(line)
-            yield line
+        if not os.fstat(source.fileno()).st_size:  # which cannot be mapped
+            return
+        with mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as lines:  # lines in any order need no seeking
+            for start in self.starts():
+                line = lines[start : lines.find(b"\n", start) + 1]
+                target.write(line)
+                yield line
 
 
 class CaseTurns(Generic[Item]):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,10 +94,13 @@ def execute_run(
             mark_ended(request.folder, "stopped" if outcome.ending == "stopped" else "failed", outcome.reason)
             return outcome
         now = clock()
-        made = cases.material.conclude(request.folder, now) if cases.material is not None else ()
+        made: Sequence[str] = ()
+        if cases.material is not None:
+            preparation.wait_until_tidy()
+            made = cases.material.conclude(request.folder, now)
         from .finish import finish  # here, because templates and charts are slow to load and not needed earlier
 
-        tally, notes = finish(request.folder, now, preparation.derived)
+        tally, notes = finish(request.folder, now, preparation.derived, preparation.wait_until_tidy)
         for text in (*made, *notes):
             on_event(RunNote(text))
         return replace(outcome, tally=tally)
@@ -164,7 +167,7 @@ class _Execution(msgspec.Struct, frozen=True):
             reasons=kept.reasons.counted(),
         )
         if ending == "finished":
-            kept.tidy()
+            self.preparation.tidy(kept)
             if (gone := kept.done.missing_cases) and request.cases.selection == EVERY_CASE:
                 leftover = f"{count_of(gone, 'evaluation')} of cases that were judged before and are not among these"
                 self.on_event(RunNote(f"the run keeps {leftover} (begin anew to leave them out)"))

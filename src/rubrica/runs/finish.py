@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -17,7 +18,6 @@ from rubrica.model.rubric import Rubric
 
 from .files.atomic import write_atomically
 from .files.folder import COLUMNS, PAGE, SUMMARY
-from .files.manifest import read_manifest
 from .files.rows import RunRow
 from .stored import StoredRun
 from .summary.page import CARDS, draw_page
@@ -32,16 +32,27 @@ CHUNK = 256
 """Rows that are held at once."""
 
 
-def finish(folder: Path, now: datetime, derived: DerivedFiles | None = None) -> tuple[RunTally, list[str]]:
+def finish(
+    folder: Path,
+    now: datetime,
+    derived: DerivedFiles | None = None,
+    wait_until_tidy: Callable[[], None] = lambda: None,
+) -> tuple[RunTally, list[str]]:
     """Write columns, summary and page, and what the whole run came to; with notes on what could not be made.
 
-    No evaluation in the folder supersedes another one any more. They are read unless `derived` has them all already.
+    No evaluation in the folder supersedes another one any more. They are read unless `derived` has them all already;
+    then they may still be on their way into the order of their cases, and the run is finished when they are.
     """
-    manifest = read_manifest(folder)
+    run = StoredRun.open(folder)
+    manifest = run.manifest
     if manifest is not None:
-        msgspec.structs.replace(manifest, finished=now.isoformat(timespec="seconds")).write(folder)
-    run = replace(StoredRun.open(folder), is_tidy=True)
-    return derived.write(run) if derived is not None else write_derived(run, run.rows())
+        manifest = msgspec.structs.replace(manifest, finished=now.isoformat(timespec="seconds"))
+    run = replace(run, manifest=manifest, is_tidy=True)
+    found = derived.write(run) if derived is not None else write_derived(run, run.rows())
+    wait_until_tidy()
+    if manifest is not None:
+        manifest.write(folder)
+    return found
 
 
 def write_derived(run: StoredRun, rows: Iterator[RunRow]) -> tuple[RunTally, list[str]]:
@@ -76,14 +87,20 @@ class DerivedFiles:
 
     def write(self, run: StoredRun) -> tuple[RunTally, list[str]]:
         """Write all files; what the run came to, and notes on what could not be made."""
-        if self._columns is not None:
-            self._columns.store()
-        with write_atomically(run.path / SUMMARY) as place:
+        with ThreadPoolExecutor(2) as beside:  # the page is drawn while the disk is waited for
+            written = [beside.submit(self._write_summary, run.path / SUMMARY)]
+            if self._columns is not None:
+                written.append(beside.submit(self._columns.store))
+            with write_atomically(run.path / PAGE) as place, place.open("w", encoding="utf-8") as stream:
+                draw_page(run, self._page.found, stream)
+            for file in written:
+                file.result()
+        return self._tally, self._notes
+
+    def _write_summary(self, path: Path) -> None:
+        with write_atomically(path) as place:
             summary = msgspec.json.encode(self._summary.summary().to_dict())
             place.write_bytes(msgspec.json.format(summary, indent=1) + b"\n")
-        with write_atomically(run.path / PAGE) as place, place.open("w", encoding="utf-8") as stream:
-            draw_page(run, self._page.found, stream)
-        return self._tally, self._notes
 
     def close(self) -> None:
         if self._columns is not None:

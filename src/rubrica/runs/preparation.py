@@ -1,10 +1,11 @@
 """Prepares the end of a run in a thread while its models are waited for: loads what only the end needs, and adds up
-the evaluations as they are kept."""
+the evaluations as they are kept. At the end, they are put into the order of their cases beside the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
@@ -40,6 +41,8 @@ class FinishPreparation:
         self._folder, self._rubrics, self._models, self._after = folder, rubrics, models, after
         self._rows: SimpleQueue[RunRow | None] = SimpleQueue()
         self._is_over = Event()
+        self._tidying: Future[None] | None = None
+        self._stack = ExitStack()
 
     def with_preparation(
         self, evaluations: Generator[Evaluation, None, None], run: RunWriter
@@ -65,6 +68,19 @@ class FinishPreparation:
             if self.derived is not None and not run.turns.is_complete:
                 self.derived.close()
                 self.derived = None
+
+    def tidy(self, run: RunWriter) -> None:
+        """Begin to put the evaluations into the order of their cases. Where they are all added up, nobody need read
+        them, and the rest of the end does not wait for the disk."""
+        if self.derived is None:
+            run.tidy()
+        else:
+            self._tidying = self._stack.enter_context(ThreadPoolExecutor(1)).submit(run.tidy)
+
+    def wait_until_tidy(self) -> None:
+        """Return when the evaluations are in the order of their cases; an error says why they cannot be."""
+        if self._tidying is not None:
+            self._tidying.result()
 
     def _prepare(self, is_new: bool) -> None:
         if self._is_over.wait(BEFORE_PRICES):
@@ -93,6 +109,7 @@ class FinishPreparation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stack.close()
         if self.derived is not None:
             self.derived.close()
 
