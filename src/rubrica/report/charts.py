@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from textwrap import wrap
 from typing import Literal
@@ -232,13 +233,17 @@ def _spoke_label(middle: tuple[float, float], index: int, count: int, label: str
     return filled("<g>{}</g>", text)
 
 
-def _spoke_lines(label: str, note: str) -> list[Markup]:
-    """The label, and its note behind the last line where there is room, else under it."""
+@lru_cache(maxsize=256)
+def _spoke_lines(label: str, note: str) -> tuple[Markup, ...]:
+    """The label, and its note behind the last line where there is room, else under it.
+
+    The last ones are kept: the cards of a page have the same labels.
+    """
     lines = [escape(visible(part)) for part in _lines(label)]
     tail = filled('<tspan class="{}">{}</tspan>', "note" if note.endswith("%") else "note missing", note)
     if len(lines[-1]) + len(note) < _LABEL_CHARACTERS + 1:
-        return [*lines[:-1], lines[-1] + " " + tail]
-    return [*lines, tail]
+        return (*lines[:-1], lines[-1] + " " + tail)
+    return (*lines, tail)
 
 
 def _fall(row: int, label: str, ends: tuple[float, float], tone: str, amount: str) -> Markup:
