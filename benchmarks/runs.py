@@ -108,6 +108,7 @@ def start_and_end() -> Ratio:
         asyncio.run(_judged(url, rubric, contexts[:64]))
         options = ["-r", rubric.name, "-J", MODEL, "--jobs", str(2 * CONCURRENCY // len(rubric.dimensions))]
         environment = {**os.environ, **_environment(url)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, Python would compile every module at each start
         times = []
         for number in range(3):
             command = [

@@ -51,7 +51,8 @@ def test_help_lists_every_command_without_importing_any() -> None:
 
 
 def test_a_judged_run_loads_what_only_its_end_needs_after_its_first_calls() -> None:
-    heavy = ("genai_prices", "jinja2", "numpy", "polars", "rubrica.runs.finish", "rubrica.runs.compare.baseline")
+    ours = ("rubrica.runs.finish", "rubrica.runs.compare.baseline", "rubrica.cli.run_end")
+    heavy = ("genai_prices", "jinja2", "numpy", "polars", "rich", *ours)
     code = (
         "import sys\n"
         "import rubrica.cli.run, rubrica.runs.jury_session, rubrica.llm.openai\n"

@@ -12,7 +12,8 @@ from rubrica.runs.files.folder import ERRORS
 
 from .curriculum_tables import all_grades_table, grade_table
 from .judge_options import estimate_sentence, estimate_table
-from .run_messages import done_now, print_next_steps
+from .run_end import print_next_steps
+from .run_messages import done_now
 from .screen import note, out
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from rubrica.errors import RubricaError
 from rubrica.hints import did_you_mean
@@ -20,11 +19,12 @@ from rubrica.runs.judging import open_jury
 from rubrica.runs.request import JudgeSettings
 from rubrica.runs.rubrics import all_labels
 
-from .figures_table import FiguresTable
 from .options import HOW, MODELS, WHAT, rubric_option
 from .screen import note, safe
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rubrica.llm.estimate import CostEstimate
     from rubrica.runs.jury_session import JurySession
 
@@ -134,6 +134,8 @@ def estimate_sentence(estimate: RunEstimate) -> str:
 
 def estimate_table(models: Iterable[CostEstimate], who: str = "judge") -> Table:
     """What a dry run counted; on a narrow screen the models' names give way, not the figures."""
+    from .figures_table import FiguresTable  # here, since only a dry run prints it
+
     rows = list(models)
     cached = any(row.cached_input_tokens for row in rows)  # by their provider, which then charges less
     table = FiguresTable()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
 from rubrica.runs.bulk.progress import BulkProgress
 from rubrica.runs.events import RunAdvanced
 from rubrica.runs.progress import progress_text
 
-from .screen import err, note
+from .screen import err, err_may_be_terminal, note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 EVERY_IN_LOG = 30.0  # seconds
 
@@ -20,7 +22,7 @@ EVERY_IN_LOG = 30.0  # seconds
 @contextmanager
 def run_progress(clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[RunAdvanced], None]]:
     """Tells on standard error how far a run is."""
-    if not err().is_terminal:
+    if not (err_may_be_terminal() and err().is_terminal):
         last = clock()
 
         def tell(now: RunAdvanced) -> None:
@@ -31,6 +33,8 @@ def run_progress(clock: Callable[[], float] = time.monotonic) -> Iterator[Callab
 
         yield tell
         return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn  # here, since no log shows a bar
+
     with progress_bar(BarColumn(), TaskProgressColumn(), TextColumn("{task.description}")) as shown:
         task = shown.add_task("", total=None)
         yield lambda now: shown.update(task, description=progress_text(now), total=now.total, completed=now.done)
@@ -39,6 +43,8 @@ def run_progress(clock: Callable[[], float] = time.monotonic) -> Iterator[Callab
 @contextmanager
 def bulk_progress() -> Iterator[Callable[[BulkProgress], None]]:
     """Tells how far a bulk run has come, piece by piece."""
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with progress_bar(*columns) as shown:
         task = shown.add_task("", total=None)
@@ -66,6 +72,8 @@ class ProgressScreen(ExitStack):
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
     """A bar on a terminal that goes when it is done with; elsewhere nothing."""
+    from rich.progress import Progress
+
     console = err()
     return Progress(
         *columns,

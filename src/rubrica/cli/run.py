@@ -46,7 +46,7 @@ from .run_command_options import (
     SampleSize,
     Seed,
 )
-from .run_messages import RunScreen, end_if_stopped, print_end
+from .run_messages import RunScreen, end_if_stopped
 from .screen import out
 from .sources import context_of, rubric_of, settings_of
 
@@ -153,4 +153,6 @@ def _conclude(outcome: RunOutcome, request: RunRequest) -> None:
     """Tell what a run came to; one that was stopped ends the command."""
     end_if_stopped(outcome)
     if outcome.tally is not None:
+        from .run_end import print_end  # loaded while models were waited for
+
         print_end(request.folder, outcome, outcome.tally, request.store.address if request.store is not None else "")

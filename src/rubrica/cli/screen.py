@@ -3,54 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
-from rich.measure import Measurement
-from rich.segment import Segment
-from rich.text import Text
 
 from rubrica.report.printable import printable, printable_json
 
-
-class _Printable:
-    """Whatever is printed, without characters that steer the terminal; styles are Rich's own and stay."""
-
-    def __init__(self, shown: RenderableType) -> None:
-        self._shown = shown
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        for segment in console.render(self._shown, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement.get(console, options, self._shown)
-
-
-class _Neutralising(RenderHook):
-    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_Printable(shown) for shown in renderables]
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def out() -> Console:
     """Standard output; made anew each time, so that it follows redirection."""
-    return _console(stderr=False)
+    from .console import open_console  # here, since Rich takes a while to load, and many a command prints little
+
+    return open_console(stderr=False)
 
 
 def err() -> Console:
     """Standard error."""
-    return _console(stderr=True)
+    from .console import open_console
+
+    return open_console(stderr=True)
 
 
-def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    console.push_render_hook(_Neutralising())
-    return console
+def err_may_be_terminal() -> bool:
+    """Whether standard error may be a terminal, which the console knows for sure."""
+    return sys.stderr.isatty() or any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
 
 
 def echo_json(data: object, *, indent: int | None = 2) -> None:
@@ -60,12 +44,16 @@ def echo_json(data: object, *, indent: int | None = 2) -> None:
 
 def say_error(message: str) -> None:
     """An error, the way every command tells it."""
-    err().print(Text.assemble(("error: ", "bold red"), safe(message)), soft_wrap=True)
+    from .console import print_error
+
+    print_error(message)
 
 
 def note(message: str, style: str = "") -> None:
     """A line on standard error."""
-    err().print(Text(safe(message), style), soft_wrap=True)
+    from .console import print_note
+
+    print_note(message, style)
 
 
 def safe(text: str) -> str:
