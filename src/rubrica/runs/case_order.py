@@ -66,7 +66,8 @@ class CaseOrder:
             return
         with mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as lines:  # lines in any order need no seeking
             for start in self.starts():
-                line = lines[start : lines.find(b"\n", start) + 1]
+                end = lines.find(b"\n", start) + 1
+                line = lines[start : end or len(lines)]
                 target.write(line)
                 yield line
 
