@@ -19,6 +19,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _DECODER = json.JSONDecoder()
 _FENCE = "```"
+_KEY = re.compile(r'"([^"\\]*)"\s*:')
 _OPENING, _OBJECT = re.compile(r"[{\[]"), re.compile(r"\{")
 _STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*(?P<closed>")?|[{}\[\],]', re.DOTALL)
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
@@ -110,6 +111,40 @@ def unwrap_json(text: str) -> tuple[str, Any]:
     except JsonError:
         return text, None
     return text, value if end == len(text) else None
+
+
+def with_repeated_keys(source: str, parsed: dict[str, Any]) -> dict[str, Any]:
+    """An object as it was parsed; where it has a key twice, with both values in words, so that neither is taken.
+
+    >>> with_repeated_keys('{"tone": 2, "tone": 9, "depth": 3}', {"tone": 9, "depth": 3})
+    {'tone': '2 and 9', 'depth': 3}
+    """
+    keys = _KEY.findall(source)
+    if len(set(keys)) == len(keys):
+        return parsed
+    try:
+        return dict(decode_json_at(source, 0, _REPEATED)[0])
+    except JsonError:  # a number with thousands of digits, which the other decoder takes
+        return parsed
+
+
+def both_values(one: Any, other: Any) -> Any:
+    """Two values under one name: the one that they are, else both in words."""
+    return one if one == other else f"{_in_words(one)} and {_in_words(other)}"
+
+
+def _in_words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found[key] = both_values(found[key], value) if key in found else value
+    return found
+
+
+_REPEATED = json.JSONDecoder(object_pairs_hook=_joined)
 
 
 def closed_json(text: str) -> str:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.judges.fence import JudgedTexts
-from rubrica.judges.order_reply import AMBIGUOUS, ReplyOrder, read_order
-from rubrica.judges.reply import NoScore
+from rubrica.judges.order_reply import AMBIGUOUS, PLACES_OR_SCORES, TURNED, ReplyOrder, read_order
+from rubrica.judges.reply import UNREADABLE, NoScore
 
 NOTHING = JudgedTexts()
 
@@ -76,6 +76,12 @@ def best(reply: str, labels: Sequence[str] = "AB", judged: JudgedTexts = NOTHING
         ("9 8.5\nThe first is more detailed.", "12", "1"),
         ("Assistant 1: 4/10\nAssistant 2: 7", "12", "2"),
         ("2", "12", "2"),
+        ("Response 1 is better.", "AB", "A"),
+        ('{"choice": "Response 2"}', "AB", "B"),
+        ("Response A is the winner.", "AB", "A"),
+        ("Neither A nor B is better.", "AB", "tie"),
+        ("Assistant 1: 1/10\nAssistant 2: 2/10", "12", "2"),
+        ("A, B, C\n\nRanking: B, A, C", "ABC", "B"),
     ],
 )
 def test_a_choice_is_read_however_it_is_written(reply: str, labels: Sequence[str], wanted: str) -> None:
@@ -96,6 +102,9 @@ def test_a_choice_is_read_however_it_is_written(reply: str, labels: Sequence[str
         ),
         ("1. Response B: right\n2. Response A\n3. Response C", "BAC"),
         ("[[A>C>B]]", "ACB"),
+        ("1. B 2. A 3. C", "BAC"),
+        ('{"ranks": {"A": "2nd", "B": "1", "C": 3}}', "BAC"),
+        ("1. B (9/10)\n2. A (7/10)\n3. C (2/10)", "BAC"),
     ],
 )
 def test_orders_of_several_are_read(reply: str, order: str) -> None:
@@ -126,8 +135,31 @@ def test_what_does_not_say_which_is_better_is_not_read(reply: str) -> None:
     assert best(reply) is None
 
 
-def test_two_winners_are_ambiguous_and_not_a_choice() -> None:
-    assert read_order("[[A]], or rather [[B]]", "AB", NOTHING) == AMBIGUOUS
+@pytest.mark.parametrize(
+    ("reply", "labels", "why"),
+    [
+        ("[[A]], or rather [[B]]", "AB", AMBIGUOUS),
+        ("A is better in style; B is better in facts.", "AB", AMBIGUOUS),
+        ("A is better than B, though B is better written.", "AB", AMBIGUOUS),
+        ("Response A is better if you like length; otherwise Response B is better.", "AB", AMBIGUOUS),
+        ("Winner: B\n\nActually, Winner: A", "AB", AMBIGUOUS),
+        ('{"choice": "A", "winner": "B"}', "AB", AMBIGUOUS),
+        ('{"choice": "A"} {"choice": "B"}', "AB", AMBIGUOUS),
+        ("B > A > C\n\nFinal: C > A > B", "ABC", AMBIGUOUS),
+        ("1. B\n2. A\n3. C\n\n1. C\n2. A\n3. B", "ABC", AMBIGUOUS),
+        ("1. A: 7\n2. B: 9\n3. C: 2", "ABC", AMBIGUOUS),
+        ("Ranking (worst to best):\nA, B, C", "ABC", TURNED),
+        ("Here they are, worst first:\n1. A\n2. B\n3. C", "ABC", TURNED),
+        ("A: 1, B: 2", "AB", PLACES_OR_SCORES),
+        ('{"A": 8, "B": 6}', "AB", UNREADABLE),  # scores, where places were asked for
+        ('{"choice": ["A", "B"]}', "AB", UNREADABLE),
+        ('{"ranks": {"A": 1, "B": 2, "A": 2}}', "AB", UNREADABLE),
+        ("I would not say A is better.", "AB", UNREADABLE),
+        ("I don't think that Response A is better.", "AB", UNREADABLE),
+    ],
+)
+def test_what_can_be_read_two_ways_is_no_choice(reply: str, labels: str, why: NoScore) -> None:
+    assert read_order(reply, labels, NOTHING) == why
 
 
 def test_a_verdict_that_the_judged_text_spells_is_not_the_judges() -> None:

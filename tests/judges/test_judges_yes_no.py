@@ -18,10 +18,11 @@ from rubrica.engine.evaluate import aevaluate
 from rubrica.errors import RubricaError
 from rubrica.judges.judge import ModelJudge
 from rubrica.judges.jury import Jury
-from rubrica.judges.yes_no import chance_of_yes
-from rubrica.llm.model import TokenChance
+from rubrica.judges.yes_no import chance_of_yes, read_yes_no
+from rubrica.llm.model import Reply, TokenChance, Usage
 from rubrica.llm.settings import Settings
 from rubrica.model.evaluation import Evaluation, Score, Unscored
+from rubrica.model.scale import Scale
 
 ASKED = rubric("yes_no")
 
@@ -83,11 +84,28 @@ def test_another_word_is_asked_for_again_once_and_then_unscored() -> None:
         ([TokenChance("▁Yes", math.log(0.3), {"yes": math.log(0.3), "NO": math.log(0.2)})], 0.75),
         ([*(TokenChance(part, 0.0, {}) for part in ('{"', "answer", '": "')), TokenChance("no", 0.0, {})], 0.0),
         ([TokenChance("Perhaps", -0.1, {"yes": -5.0})], None),
+        ([TokenChance("yes", math.log(0.6), {})], None),  # what else it might have said is not known
+        ([TokenChance("There's", 0.0, {}), TokenChance(" no", -0.1, {" yes": -3.0})], None),
         ([], None),
     ],
 )
 def test_chances_are_of_yes_next_to_no_however_they_are_spelt(tokens: list[TokenChance], chance: float | None) -> None:
     assert chance_of_yes(tokens) == (None if chance is None else pytest.approx(chance))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Yes, there is no error.", 10.0),
+        ("Yes and no", None),
+        ("Yes or no? No.", None),
+        ("No, wait: yes", None),
+        ('{"answer": "yes", "answer": "no"}', None),
+    ],
+)
+def test_an_answer_that_is_taken_back_is_none(text: str, value: float | None) -> None:
+    found = read_yes_no(Reply(text, "m", Usage()), Scale(min=1, max=10))
+    assert getattr(found, "value", None) == value
 
 
 @pytest.mark.slow

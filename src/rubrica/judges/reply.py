@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from rubrica.jsontext import json_values, unwrap_json
+from rubrica.jsontext import both_values, json_values, unwrap_json, with_repeated_keys
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 from rubrica.text.lazy_pattern import lazy_pattern
 
 from .fence import JudgedTexts, visible
-from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in
+from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in, table_row
 from .shape import ReplyForm
 
 LONGEST_REASON = 2000
@@ -35,12 +35,11 @@ MOST_LISTS = 50
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
-_VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+)?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
+_VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+|,\d{1,2})?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
 _ANSWER_KEYS = ("answer", "label")
 _NUMBERS = (int, float)
 _NAME_KEYS = ("dimension", "name", "criterion", "quality", "axis", "aspect")
-_ABSENT = object()
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
 
 
@@ -98,7 +97,14 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
         rows = match_names(_by_name(listed) if isinstance(listed, list) else {}, scales)
         if rows and not quoted.says(source):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, Remarks()
-    return {name: _from_label(text, name, scale, quoted) for name, scale in scales.items()}, Remarks()
+    written = {plain: name for name in scales for plain in (name.replace("_", " "), name)}
+    columns = {written[label]: score for label, score in table_row(text, quoted, written).items()}
+    return {
+        name: _written_mark(columns[name], text, scale)
+        if name in columns
+        else _from_label(text, name, scale, quoted, [plain for plain, other in written.items() if other != name])
+        for name, scale in scales.items()
+    }, Remarks()
 
 
 def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
@@ -107,9 +113,18 @@ def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, 
     >>> match_names({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
     {'warm_tone': 7, 'depth': 3}
     """
-    plain = {_plain_name(key): value for key, value in found.items() if len(key) <= LONGEST_NAME}
-    given = {name: found.get(name, plain.get(_plain_name(name), _ABSENT)) for name in names}
-    return {name: value for name, value in given.items() if value is not _ABSENT}
+    wanted = dict.fromkeys(names)
+    plain: dict[str, Any] = {}
+    for key, value in found.items():
+        if key not in wanted and len(key) <= LONGEST_NAME:
+            own = _plain_name(key)
+            plain[own] = both_values(plain[own], value) if own in plain else value
+    given: dict[str, Any] = {}
+    for name in wanted:
+        values = [*([found[name]] if name in found else []), *([plain[p]] if (p := _plain_name(name)) in plain else [])]
+        if values:
+            given[name] = both_values(values[0], values[-1])
+    return given
 
 
 @lru_cache(maxsize=512)  # judges write the same few names again and again
@@ -126,11 +141,17 @@ def _by_name(found: object) -> Mapping[str, Any]:
     return {name: row for name, row in named if name is not None}
 
 
-def _from_label(text: str, name: str, scale: ReplyForm, quoted: JudgedTexts) -> ReplyScore | NoScore:
+def _from_label(
+    text: str, name: str, scale: ReplyForm, quoted: JudgedTexts, others: Sequence[str]
+) -> ReplyScore | NoScore:
     """The score that stands behind an axis's own name: of several axes, a number without one is nobody's."""
+    return _written_mark(labelled_score(text, quoted, (name, name.replace("_", " ")), others), text, scale)
+
+
+def _written_mark(found: WrittenScore | None, text: str, scale: ReplyForm) -> ReplyScore | NoScore:
     if isinstance(scale, AnswerSet):
         return UNREADABLE
-    value = _on_scale(labelled_score(text, quoted, (name, name.replace("_", " "))), scale)
+    value = _on_scale(found, scale)
     if value is MISSING:
         return UNREADABLE
     return value if isinstance(value, NoScore) else ReplyScore(value, _text(reason_in(text)))
@@ -184,13 +205,14 @@ def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     text = text[-LONGEST_REPLY:]
     source, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
+        parsed = with_repeated_keys(source, parsed)
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.
         if not quoted.has(parsed) or not quoted.copies(source):
             yield parsed
         return
     for source, found in reversed(list(json_values(text, objects_only=True))):
         if found and not quoted.says(source):
-            yield found
+            yield with_repeated_keys(source, found)
 
 
 def value_of(value: object, scale: Scale) -> float | NoScore:
@@ -206,7 +228,7 @@ def value_of(value: object, scale: Scale) -> float | NoScore:
     """
     top = None
     if isinstance(value, str) and (match := _VALUE.fullmatch(value)):
-        value, top = float(match[1]), 100.0 if match[3] else float(match[2]) if match[2] else None
+        value, top = float(match[1].replace(",", ".")), 100.0 if match[3] else float(match[2]) if match[2] else None
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return NoScore(f"the judge gave {_short(value)}, which is not a number")
     try:

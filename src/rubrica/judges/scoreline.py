@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rubrica.text.lazy_pattern import lazy_pattern
@@ -20,18 +20,23 @@ LONGEST_LIST = 4_000
 """Characters at the end of a reply in which lists are looked for."""
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
+_VALUE = r"[-+−]?\d+(?:\.\d+|,\d{1,2}(?![\d,]))?"  # 7,5 as Germans write it; 1,000 is something else
 _NEXT_LABEL = r"[A-Za-z][A-Za-z_ -]{0,30}[:=]\s?[-+−]?\d"
 _END = rf"(?!\d|[.,]\d|(?!{_NEXT_LABEL})\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
-_RANGE = r"(?!(?:\s?%)?\s?(?:-|–|to)\s?\d)"  # 7-8 is no score
+_RANGE = (  # 7-8 is no score, nor is 7 or 8, 7 → 8, or 7, 8
+    r"(?!(?:\s?%)?(?:\s?(?:-|–|—|→|->|~|…|\.\.)\s?|\s(?:to|or|and)\s)\d)"
+    r"(?!,\s?\d+(?:\.\d+)?(?!\w|[.)]\s?[\w*_]|\s[A-Za-z]))"
+)
 _OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%))?"
 _DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
-    rf"(?:[*_`]{{0,3}}[A-Za-z][A-Za-z_ -]{{0,30}}[*_`]{{0,3}}(?: ?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?[:=][*_` ]{{0,4}}"
-    rf"\[{{0,2}}{_NUMBER}(?:\s?/\s?\d+)?\]{{0,2}}[*_`]{{0,3}}[ \t,;|&]{{0,3}}(?:and )?[*_`]{{0,3}}){{0,20}}"
+    r"(?:[*_`]{0,3}[A-Za-z][A-Za-z_ -]{0,30}[*_`]{0,3}(?: ?\([^()\n]{1,30}\))?[*_`]{0,3}"
+    rf"(?:\s?[:=][*_` ]{{0,4}}\[{{0,2}}{_VALUE}(?:\s?[-–]\s?\d+)?(?:\s?/\s?\d+|\s?%)?|\s{_VALUE}\s?/\s?\d+)"
+    r"\]{0,2}[*_`]{0,3}[ \t,;|&—–]{0,3}(?:and )?[*_`]{0,3}){0,20}"
 )
 """Scores under other labels that stand before one on its line: ``Warmth: 2 Relief: 8``."""
 _BRACKETED = lazy_pattern(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
-_BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{_NUMBER}){_END}{_OUT_OF}[\s*_`\".]*")
+_BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{_VALUE}){_END}{_OUT_OF}[\s*_`\".]*")
 _PAIR_LINE = lazy_pattern(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
 _TUPLE = lazy_pattern(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
 _ANNOUNCED = lazy_pattern(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
@@ -74,14 +79,49 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
     return None
 
 
-def labelled_score(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> WrittenScore | None:
+def labelled_score(
+    text: str, quoted: JudgedTexts, labels: Sequence[str], others: Collection[str] = ()
+) -> WrittenScore | None:
     """The last score that the reply states behind one of the labels; a bare number is nobody's.
+
+    Nor is one that stands behind the names of `others` as well: ``Warmth, relief: 2, 8``.
 
     >>> labelled_score("Response A: 7/10\\nResponse B: 4", JudgedTexts(), ("Response B",))
     WrittenScore(value=4.0, top=None, at=17)
     """
     stated = list(_lines(text, quoted, labels)) or list(_lines(text[-LONGEST_LIST:], quoted, labels, listed=True))
-    return _score_of_match(stated[-1]) if stated else None
+    if not stated or _names_another(stated[-1], others):
+        return None
+    return _score_of_match(stated[-1])
+
+
+def _names_another(match: re.Match[str], others: Collection[str]) -> bool:
+    """Whether another label stands right before this one, without a score of its own."""
+    names = "|".join(re.escape(other) for other in others)
+    before = match.string[: match.start("stated")].rsplit("\n", 1)[-1]
+    return bool(names and re.search(rf"\b(?:{names})[*_`\s]{{0,4}}(?:[,/&+]|\band\b)[*_`\s]{{0,4}}$", before, re.I))
+
+
+def table_row(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
+    """The scores of a table whose columns are named by labels; none where it has several rows.
+
+    >>> found = table_row("| Warmth | Relief |\\n|---|---|\\n| 2 | 8/10 |", JudgedTexts(), ("warmth", "relief"))
+    >>> {label: score.value for label, score in found.items()}
+    {'warmth': 2.0, 'relief': 8.0}
+    """
+    rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
+    cells = [[cell.strip(" \t*_`") for cell in row] for row in rows if not quoted.says("|".join(row))]
+    known = {label.casefold(): label for label in labels}
+    heads = [place for place, row in enumerate(cells) if sum(cell.casefold() in known for cell in row) > 1]
+    body = [row for row in cells[heads[0] + 1 :] if any(cell.strip("-: ") for cell in row)] if len(heads) == 1 else []
+    if len(body) != 1:
+        return {}
+    scores = {
+        known[head.casefold()]: _BARE.fullmatch(cell)
+        for head, cell in zip(cells[heads[0]], body[0], strict=False)
+        if head.casefold() in known
+    }
+    return {label: score for label, match in scores.items() if match and (score := _score_of_match(match))}
 
 
 def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
@@ -123,12 +163,14 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
     names = "|".join(re.escape(label) for label in labels)
     begins = r"^|(?<=[.!?;|,:→—–]\s)|(?<=[(,|])" if listed else r"^|(?<=[.!?;|]\s)"
     noun = r"(?: (?:score|rating|grade))?" if listed else ""
-    joint = r"[:=]|[-–—]\s|is\b" + (rf"|\||(?=\s{_NUMBER}(?:\s?/\s?\d+)?\s?(?:[,;|)]|$))" if listed else "")
+    joint = r"[:=]|[-–—]\s|is\b"
+    if listed:
+        joint += rf"|\||(?=[\s*_`]{{1,4}}{_VALUE}\s?(?:/|(?:/\s?\d+\s?)?(?:[,;|)]|$)))"
     return re.compile(
         rf"(?:{begins}){_DECORATION}{_OTHER_SCORES}"
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
         rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:{joint})[\s*_`]{{0,5}}\[{{0,2}}"
-        rf"(?P<value>{_NUMBER}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
+        rf"(?P<value>{_VALUE}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -172,4 +214,4 @@ def _score_of_match(match: re.Match[str]) -> WrittenScore | None:
 
 
 def _number(text: str) -> float:
-    return float(text.replace("−", "-"))
+    return float(text.replace("−", "-").replace(",", "."))

@@ -7,9 +7,10 @@ more than the word that it chose. Where a provider does not give chances, the wo
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
-from rubrica.jsontext import unwrap_json
+from rubrica.jsontext import unwrap_json, with_repeated_keys
 from rubrica.llm.model import Reply, TokenChance
 from rubrica.model.dimensions import Axis
 from rubrica.model.scale import Scale
@@ -21,6 +22,11 @@ LONGEST_ANSWER = 16  # tokens
 
 _YES = frozenset({"yes", "y", "true"})
 _NO = frozenset({"no", "n", "false"})
+_CERTAIN = math.log(0.99)
+_BEFORE = frozenset({"", "answer", "jsonanswer", "json"})
+"""Letters that may stand before the answer: those of the form that it was asked for in."""
+
+BOTH = NoScore("the reply says both yes and no")
 
 
 def question_of(name: str, axis: Axis) -> str:
@@ -46,11 +52,13 @@ def asks_of(name: str, axis: Axis) -> str:
 
 def read_yes_no(reply: Reply, scale: Scale) -> ReplyScore | NoScore:
     """The score of a reply: on the scale by the chance of yes, else by the word."""
+    word = _said(reply.text)
+    if word in _YES | _NO and _takes_back(reply.text, word):
+        return BOTH
     chance = chance_of_yes(reply.chances)
     if chance is not None:
         value = scale.min + chance * (scale.max - scale.min)
         return ReplyScore(value, f"yes with a chance of {chance:.0%}", abs(2 * chance - 1))
-    word = _said(reply.text)
     if word in _YES:
         return ReplyScore(scale.max, "yes, in a word: the model gives no chances", UNSTATED_CONFIDENCE)
     if word in _NO:
@@ -59,14 +67,22 @@ def read_yes_no(reply: Reply, scale: Scale) -> ReplyScore | NoScore:
 
 
 def chance_of_yes(chances: Sequence[TokenChance]) -> float | None:
-    """How likely yes was where the model answered, next to no; None where it did not answer with either.
+    """How likely yes was where the model answered, next to no; None where it did not begin with either.
+
+    Also where it was not certain and nothing is known of what else it might have written.
 
     >>> token = TokenChance("Yes", -0.2, {"Yes": -0.2, " no": -2.0, "Maybe": -4.0})
     >>> round(chance_of_yes([TokenChance('"', 0.0, {}), token]), 2)
     0.86
     """
+    before = ""
     for token in chances[:LONGEST_ANSWER]:
+        if "".join(filter(str.isalpha, before)).lower() not in _BEFORE:
+            return None
+        before += token.token
         if _word(token.token) in _YES | _NO:
+            if token.logprob < _CERTAIN and not set(token.alternatives) - {token.token}:
+                return None
             given = {**token.alternatives, token.token: token.logprob}
             yes = math.fsum(math.exp(min(log, 0.0)) for word, log in given.items() if _word(word) in _YES)
             no = math.fsum(math.exp(min(log, 0.0)) for word, log in given.items() if _word(word) in _NO)
@@ -76,12 +92,18 @@ def chance_of_yes(chances: Sequence[TokenChance]) -> float | None:
 
 def _said(text: str) -> str:
     """The answer in a reply: of a JSON object, or its first word."""
-    _, parsed = unwrap_json(text)
+    source, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
-        answer = parsed.get("answer", "")
+        answer = with_repeated_keys(source, parsed).get("answer", "")
         return _word(answer) if isinstance(answer, str) else ""
     words = text.split()
     return _word(words[0]) if words else ""
+
+
+def _takes_back(text: str, word: str) -> bool:
+    """Whether a reply that begins with one word also answers with the other: ``Yes and no``, not ``Yes, no error``."""
+    other = "no" if word in _YES else "yes"
+    return re.search(rf"\b{other}\b[*_`\"']{{0,3}}\s*(?:[.,;:!?)]|$)", text, re.I) is not None
 
 
 def _word(token: str) -> str:
