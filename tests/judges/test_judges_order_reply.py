@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -186,6 +187,16 @@ def test_a_grade_off_its_scale_is_refused_and_not_asked_for_again() -> None:
     wrong = read_order("Preference: 3/5", "AB", NOTHING, graded=True)
     assert isinstance(wrong, NoScore)
     assert wrong.final
+
+
+def test_a_line_without_end_is_read_in_time_that_grows_with_its_length() -> None:
+    def seconds(statements: int) -> float:
+        start = process_time()
+        assert best("Response A is better. " * statements) == "A"
+        return process_time() - start
+
+    seconds(10)  # so that patterns are compiled
+    assert seconds(4_000) < 12 * seconds(1_000)
 
 
 @given(st.text(max_size=200), st.sampled_from(["AB", "ABC", "12"]))

@@ -18,6 +18,8 @@ LABELS = ("score", "rating", "grade")
 NOTHING_QUOTED = JudgedTexts()
 LONGEST_LIST = 4_000
 """Characters at the end of a reply in which lists are looked for."""
+LONGEST_LINE = 2_000
+"""Characters before a place in which the beginning of a quotation is looked for."""
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
 _VALUE = r"[-+−]?\d+(?:\.\d+|,\d{1,2}(?![\d,]))?"  # 7,5 as Germans write it; 1,000 is something else
@@ -190,9 +192,10 @@ def _bracketed(text: str, quoted: JudgedTexts) -> Iterator[re.Match[str]]:
 def within_quotes(text: str, at: int) -> bool:
     """Whether a place is inside quotation marks or backticks opened on its line, or on a quoted line (``> …``).
 
-    Judges that announce their own score may quote themselves: ``I would rate it as follows: "Rating: [[9]]"``.
+    Judges that announce their own score may quote themselves: ``I would rate it as follows: "Rating: [[9]]"``. Of a
+    line without end only the last part before the place is looked at: a long reply costs no more than its length.
     """
-    line = text[text.rfind("\n", 0, at) + 1 : at]
+    line = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_LINE) : at]
     if _ANNOUNCED.search(line):
         return False
     return (
