@@ -23,6 +23,7 @@ from rubrica.cli.council_arrived import show_arrived
 from rubrica.cli.council_tables import SessionBoard
 from rubrica.council.events import (
     AnswerReceived,
+    Event,
     FinalWriting,
     GivenReview,
     MemberDropped,
@@ -221,7 +222,7 @@ def test_ctrl_c_shows_what_had_arrived_and_nothing_half_done_is_saved(council: C
 
 def test_what_had_arrived_of_reviews_votes_and_the_chairs_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     given = (GivenReview("bo", {"accuracy": 9.0}, notes="well put"),)
-    events = [
+    events: list[Event] = [
         AnswerReceived("ann", 1.0, 2, "In 1889."),
         ReviewFinished("ann", 1.0, 1, 1, given),
         FinalWriting("It was "),
