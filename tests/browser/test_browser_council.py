@@ -85,7 +85,7 @@ def test_a_question_is_asked_watched_and_its_ranking_understood(
     assert "ann sums up." in Path(download.value.path()).read_text("utf-8")
     assert seats["ann"].asked == ["answer", "review", "final"]
 
-    alone = {"question": "Is anybody there?", "models": ["ann", "dee.jsonl"]}
+    alone = {"question": "Is anybody there?", "models": ["ann", "scripted:dee"]}
     key = {"Authorization": f"Bearer {keyed.key('cato', 'author')}"}
     begun = asked(page, "POST", "/api/council/sessions", data=alone, headers=key)
     opened(page, begun.headers["location"].removeprefix("/api").replace("/sessions", ""))

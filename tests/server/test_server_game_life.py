@@ -61,7 +61,7 @@ def test_a_private_game_from_draft_to_close(server: Running) -> None:
     late = host.post(f"{path}/evaluate", bot)
     assert (late.status, "is closed" in late.json["detail"]) == (409, True)
     unknown = host.post(f"{path}/tournaments", {"name": "Cup", "kind": "round_robin"})
-    assert "there are entrants, form, name, rounds_per_match, tiebreak" in unknown.json["detail"]
+    assert "there are entrants, form, name, rounds_per_match, size, tiebreak" in unknown.json["detail"]
     wrong = host.get(f"{path}/leaderboard?sesaon=Spring")
     assert (wrong.status, wrong.json["problems"][0]["path"]) == (422, ["query", "sesaon"])
 
