@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser.browsers import Site, eventually, opened, sign_in, tab
+from browser.browsers import Site, asked, eventually, opened, sign_in, tab
 from council_samples import Seat
 
 
@@ -42,7 +42,9 @@ def ask(page: Page, question: str) -> None:
     page.get_by_role("button", name="Ask").click()
 
 
-def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seats: dict[str, Seat]) -> None:
+def test_a_question_is_asked_watched_and_its_ranking_understood(
+    page: Page, keyed: Site, seats: dict[str, Seat]
+) -> None:
     opened(page, "/council")
     ask(page, "  ")
     expect(page.get_by_role("alert")).to_contain_text("there is none")
@@ -58,7 +60,7 @@ def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seat
     expect(places).to_have_count(3)
     expect(places.nth(0)).to_contain_text("· ann")
     expect(places.nth(0)).to_contain_text("worth 9")
-    expect(places.nth(2)).to_contain_text("capped by accuracy-ceiling-40")
+    expect(places.nth(2)).to_contain_text("at most 4 by accuracy-ceiling-40")
     places.nth(0).locator("summary").click()
     expect(places.nth(0)).to_contain_text("<b id=injected>bold</b>")
     expect(page.locator("#injected")).to_have_count(0)
@@ -82,6 +84,14 @@ def test_a_question_is_asked_watched_and_its_ranking_understood(page: Page, seat
         page.get_by_role("button", name="Export as Markdown").click()
     assert "ann sums up." in Path(download.value.path()).read_text("utf-8")
     assert seats["ann"].asked == ["answer", "review", "final"]
+
+    alone = {"question": "Is anybody there?", "models": ["ann", "scripted:dee"]}
+    key = {"Authorization": f"Bearer {keyed.key('cato', 'author')}"}
+    begun = asked(page, "POST", "/api/council/sessions", data=alone, headers=key)
+    opened(page, begun.headers["location"].removeprefix("/api").replace("/sessions", ""))
+    expect(page.get_by_text("Incomplete: answers: a quorum: 1 of 2 models answered")).to_be_visible()
+    expect(page.get_by_text("The council has answered in part.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Review matrix")).to_have_count(0)
 
 
 def test_whoever_leaves_finds_the_session_again(page: Page, seats: dict[str, Seat]) -> None:

@@ -19,8 +19,18 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from rubrica.cli.council import app
+from rubrica.cli.council_arrived import show_arrived
 from rubrica.cli.council_tables import SessionBoard
-from rubrica.council.events import AnswerReceived, MemberDropped, ReviewFinished, StageFinished, StageStarted
+from rubrica.council.events import (
+    AnswerReceived,
+    Event,
+    FinalWriting,
+    GivenReview,
+    MemberDropped,
+    ReviewFinished,
+    StageFinished,
+    StageStarted,
+)
 from rubrica.errors import RubricaError
 
 Council = Callable[..., Result]
@@ -208,6 +218,24 @@ def test_ctrl_c_shows_what_had_arrived_and_nothing_half_done_is_saved(council: C
     assert (result.exit_code, result.stderr.startswith("interrupted: 1 answer had arrived")) == (130, True)
     assert "Honey holds little water." in result.stdout
     assert saved.read_bytes() == b""
+
+
+def test_what_had_arrived_of_reviews_votes_and_the_chairs_answer_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    given = (GivenReview("bo", {"accuracy": 9.0}, notes="well put"),)
+    events: list[Event] = [
+        AnswerReceived("ann", 1.0, 2, "In 1889."),
+        ReviewFinished("ann", 1.0, 1, 1, given),
+        FinalWriting("It was "),
+    ]
+    assert show_arrived("When?", events, as_json=False) == "1 answer and 1 review had arrived"
+    shown = capsys.readouterr().out
+    assert all(part in shown for part in ("Review by ann of bo", "accuracy 9. well put", "It was"))
+    show_arrived("When?", events, as_json=True)
+    plain = json.loads(capsys.readouterr().out)
+    assert (plain["reviews"][0]["reviewer"], plain["written"]) == ("ann", "It was ")
+    votes = [AnswerReceived("ann", 1.0, 1, "yes: it holds")]
+    assert show_arrived("Ok?", votes, as_json=False, what="vote") == "1 vote had arrived"
+    assert "Vote of ann\n  yes: it holds" in capsys.readouterr().out
 
 
 def test_holistic_and_both_exclude_each_other(council: Council, models: str) -> None:

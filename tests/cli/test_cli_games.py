@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def test_an_evening_on_the_command_line(there: Running, cli: Cli, monkeypatch: p
     monkeypatch.setenv("RUBRICA_API_KEY", there.author.key or "")
     board = cli("games", "board", "Moth night").stdout
     assert "1 to 1 of 1 player" in board
+    assert re.search(r"% \([\d.]+\) .*\n.*\nmean points are in brackets", board)
     assert cli("games", "board", "Moth night", "--format", "csv").stdout.splitlines()[1].startswith("1,no,")
     assert json.loads(cli("games", "board", "Moth night", "--format", "json").stdout)["total"] == 1
     assert cli("games", "play", "Moth night", "--response", "a b c", "--player", "Flo").exit_code == 0

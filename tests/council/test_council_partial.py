@@ -10,6 +10,8 @@ from council_stage import Member, by_quality, council, quality, ranked, row, sho
 from loopback import Said, Seen
 
 from rubrica.council.events import AnswerReceived, Event, FinalWriting, ReviewerCancelled
+from rubrica.council.review import AnswerReview
+from rubrica.council.review_stage import votes_of
 
 SORRY = "I'm sorry, but I can't help with that."
 
@@ -132,6 +134,16 @@ def test_a_ranking_does_not_lift_a_ceiling() -> None:
     assert ranked(result)[-1] == "bo"
     bo = next(label for label, name in result.labels.items() if short(name) == "bo")
     assert result.to_dict()["evaluations"][f"Response {bo}"]["ceiling"]["score"] == 4.0
+
+
+def test_a_ceiling_puts_no_answer_behind_one_that_nobody_has_scored() -> None:
+    by_places = {"ann": Member("quality 9", review=by_place), "bo": Member("quality 6", review=by_place)}
+    assert ranked(council({**by_places, "cy": Member("quality 3")})) == ["ann", "bo", "cy"]
+    unsafe = [
+        AnswerReview(reviewer="ann", label=label, position=1, own=False, status="ranked", place=place, text_ceiling=cap)
+        for place, (label, cap) in enumerate((("A", 0.0), ("B", None)), 1)
+    ]
+    assert votes_of(unsafe, {}).sheets == {"ann": {"B": -1.0, "A": -2.0}}  # what the text alone sets holds in any case
 
 
 def test_ballots_are_cleaned_and_the_cleaning_is_told() -> None:

@@ -105,6 +105,8 @@ def test_a_deadline_goes_by_the_servers_clock(table: Table, ann: Caller, pat: Ca
         table.say(pat, game, "too late")
     with pytest.raises(InputError, match="has passed"):
         change(table, ann, game, deadline=table.time)
+    with pytest.raises(InputError, match="has passed"):  # it would take no round
+        change(table, ann, game, status="open")
     change(table, ann, game, deadline=None)
     table.say(pat, game, "again")
 
@@ -150,6 +152,9 @@ def test_a_link_leads_into_a_private_game_until_it_is_used_up(table: Table, ann:
     (left,) = table.database.read(invitations.list_invitations, ann, game)
     assert left.uses == 1
     table.say(pat, game, "here I am")
+    assert table.database.write(invitations.accept_link, pat, link.token, table.now) == came  # the link is opened again
+    assert table.database.read(invitations.joined_by, pat, link.token) == game
+    assert table.database.read(invitations.joined_by, kim, link.token) is None
     with pytest.raises(ConflictError, match="was used once"):
         table.database.write(invitations.accept_link, kim, link.token, table.now)
     with pytest.raises(MissingError):

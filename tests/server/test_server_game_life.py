@@ -56,9 +56,12 @@ def test_a_private_game_from_draft_to_close(server: Running) -> None:
         ("1", player.user, "0.03"),
         ("2", "'=bot", "0.01"),
     ]
+    assert [value for name, value in rows[0].items() if name.startswith(("raw: ", "normalized: "))] == ["3.0", "3.0"]
     assert host.patch(path, {"status": "closed", "most_rounds": None}).json["most_rounds"] is None
     late = host.post(f"{path}/evaluate", bot)
     assert (late.status, "is closed" in late.json["detail"]) == (409, True)
+    unknown = host.post(f"{path}/tournaments", {"name": "Cup", "kind": "round_robin"})
+    assert "there are entrants, form, name, rounds_per_match, size, tiebreak" in unknown.json["detail"]
     wrong = host.get(f"{path}/leaderboard?sesaon=Spring")
     assert (wrong.status, wrong.json["problems"][0]["path"]) == (422, ["query", "sesaon"])
 

@@ -50,7 +50,10 @@ def test_after_an_outage_the_open_scores_of_every_player_are_judged_by_themselve
         for name, texts in {"pia": ("Once.", "Twice."), "quin": ("Once.",), "rae": ("Once.",)}.items():
             player = server.newcomer("player", name)
             for text in texts:
-                assert player.post(f"{path}/evaluate", {"round": {"response": text}}).status == 200
+                played = player.post(f"{path}/evaluate", {"round": {"response": text}})
+                assert played.status == 200
+        missing = played.json["rounds"][0]["composite"]["missing"]
+        assert [each["reason"] for each in missing] == ["no score for wise"]  # and not why the verdict is what it is
         assert {name: left for name, (_, left) in board(server, path).items()} == {"pia": 1, "quin": 1, "rae": 1}
 
         def look_again() -> None:

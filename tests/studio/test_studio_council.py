@@ -98,4 +98,7 @@ def test_reasons_are_the_gate_the_notes_and_what_capped() -> None:
         ("ann", "thin (capped by accuracy-ceiling-40)"),
     ]
     assert reasons(found, "A") == [("<b>bo", "no reason given")]
+    below = result(opinion("ann", "B", 3.0, notes="thin", gates=("accuracy-ceiling-40",), ceiling=4.0))
+    assert reasons(below, "B")[1] == ("ann", "thin (at most 4 by accuracy-ceiling-40)")  # no gate made it a 3
+    assert "⌃" not in matrix(below)
     assert "All" in stages(found)

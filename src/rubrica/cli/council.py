@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from rubrica.council.audit import audit as audited
-from rubrica.council.events import AnswerReceived, Event
+from rubrica.council.events import Event
 from rubrica.council.quote import quote_stages
 from rubrica.council.result import CouncilResult
 from rubrica.council.saved import SavedCouncil, read_councils
@@ -19,11 +19,11 @@ from rubrica.council.session import run
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.engine.cases import BadLine
 from rubrica.errors import RubricaError
-from rubrica.report.figures import count_of
 from rubrica.runs.files.append_only import AppendOnlyFile
 from rubrica.runs.files.case_source import lines_of
 
 from .broken_lines import BrokenLines
+from .council_arrived import show_arrived
 from .council_audit_tables import audit_page
 from .council_learn import learn
 from .council_options import (
@@ -44,7 +44,7 @@ from .council_options import (
     refuse_alone,
 )
 from .council_quote import connected, show_quote
-from .council_tables import answer_block, progress, session_page
+from .council_tables import progress, session_page
 from .council_verdict import verdict
 from .judge_options import interrupted
 from .options import AsJson
@@ -172,13 +172,13 @@ def ask(
         show_quote(quote_stages, settings, asked, as_json=as_json)
         return
     with AppendOnlyFile(save) if save is not None else nullcontext() as lines:  # before anything is spent
-        arrived: list[AnswerReceived] = []
+        events: list[Event] = []
         try:
-            result = asyncio.run(_session(asked, settings, arrived, quiet=as_json))
+            result = asyncio.run(_session(asked, settings, events, quiet=as_json))
         except KeyboardInterrupt:
-            _show_arrived(arrived, as_json=as_json)
-            told = f"{count_of(len(arrived), 'answer')} had arrived" if arrived else "nothing had arrived"
-            raise interrupted(f"{told}; a session is added to a file when it is over") from None
+            told = show_arrived(asked, events, as_json=as_json)
+            unsaved = "" if save is None else f"; {save} is as it was, since a session is added when it is over"
+            raise interrupted(f"{told}{unsaved}") from None
         if lines is not None:
             lines.write(result.to_json().encode())
     if as_json:
@@ -213,28 +213,16 @@ app.command()(verdict)
 app.command()(learn)
 
 
-async def _session(
-    question: str, settings: CouncilSettings, arrived: list[AnswerReceived], *, quiet: bool
-) -> CouncilResult:
-    """A session; the answers are added to `arrived` as they come."""
+async def _session(question: str, settings: CouncilSettings, events: list[Event], *, quiet: bool) -> CouncilResult:
+    """A session; its events are added to `events` as they come."""
     with progress(quiet=quiet) as listener:
 
         def listen(event: Event) -> None:
-            if isinstance(event, AnswerReceived):
-                arrived.append(event)
+            events.append(event)
             listener(event)
 
         async with connected(settings) as members:
             return await run(question, settings, members, on_event=listen)
-
-
-def _show_arrived(arrived: Sequence[AnswerReceived], *, as_json: bool) -> None:
-    """The answers of a session that was stopped: they are paid for."""
-    if as_json:
-        echo_json({"complete": False, "answers": [{"model": one.model, "text": one.text} for one in arrived]})
-        return
-    for one in arrived:
-        out().print(answer_block(f"Answer of {one.model}", one.text))
 
 
 def _read(lines: Iterable[bytes], complaints: BrokenLines) -> Iterator[SavedCouncil]:

@@ -125,7 +125,7 @@ def session_page(result: CouncilResult) -> RenderableType:
         parts += [_ranking(result), Text()]
     parts += [_means(result), Text()] if result.evaluations else []
     parts += [_matrix(result), Text()] if result.opinions else []
-    parts += [Text(safe(f"incomplete: {one.stage}: {one.what}: {one.why}"), "bold yellow") for one in result.missing]
+    parts += [Text(safe(f"incomplete: {one.told}"), "bold yellow") for one in result.missing]
     parts += [Text(safe(f"{name_of(one.label)} is {one.cut}"), "yellow") for one in result.answers if one.cut]
     parts += [
         Text(safe(f"{name_of(one.label)} breaks an instruction: {what}"), "yellow")

@@ -9,11 +9,13 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rubrica.council.events import Event
 from rubrica.council.quote import quote_verdict
 from rubrica.council.settings import CouncilSettings, load_council
 from rubrica.council.verdict_mode import VerdictResult, reach_verdict
 from rubrica.report.figures import count_of, dollars, duration, figure
 
+from .council_arrived import show_arrived
 from .council_options import (
     HOW,
     Config,
@@ -82,10 +84,12 @@ def verdict(
     if dry_run:
         show_quote(quote_verdict, settings, asked, as_json=as_json)
         return
+    events: list[Event] = []
     try:
-        result = asyncio.run(_vote(asked, settings, majority, quiet=as_json))
+        result = asyncio.run(_vote(asked, settings, majority, events, quiet=as_json))
     except KeyboardInterrupt:
-        raise interrupted("nothing was decided") from None
+        told = show_arrived(asked, events, as_json=as_json, what="vote")
+        raise interrupted(f"nothing was decided; {told}") from None
     if as_json:
         echo_json(result.to_dict())
     else:
@@ -94,10 +98,17 @@ def verdict(
         raise typer.Exit(VERDICT_FAILED if result.verdict == "no" else 1)
 
 
-async def _vote(question: str, settings: CouncilSettings, majority: float, *, quiet: bool) -> VerdictResult:
+async def _vote(
+    question: str, settings: CouncilSettings, majority: float, events: list[Event], *, quiet: bool
+) -> VerdictResult:
     with progress(quiet=quiet) as listener:
+
+        def listen(event: Event) -> None:
+            events.append(event)
+            listener(event)
+
         async with connected(settings) as members:
-            return await reach_verdict(question, settings, members, majority=majority, on_event=listener)
+            return await reach_verdict(question, settings, members, majority=majority, on_event=listen)
 
 
 def verdict_page(result: VerdictResult) -> RenderableType:

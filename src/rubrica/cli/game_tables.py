@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.report.figures import count_of, percent
+from rubrica.report.figures import count_of, figure, percent
 
 from .figures_table import FiguresTable
 from .screen import out, safe
@@ -36,6 +36,14 @@ class AttachedAnswer(msgspec.Struct, frozen=True):
     dimension: str
 
 
+class MeanAnswer(msgspec.Struct, frozen=True):
+    """A player's mean by one rubric as a server tells of it."""
+
+    dimension: str
+    raw: float | None = None  # points
+    open: int = 0
+
+
 class RowAnswer(msgspec.Struct, frozen=True):
     """A player on a leaderboard as a server tells of it."""
 
@@ -46,6 +54,12 @@ class RowAnswer(msgspec.Struct, frozen=True):
     by_dimension: dict[str, float | None]
     rounds: int
     team: str | None = None
+    scores: list[MeanAnswer] = []
+
+    def points(self, dimension: str) -> str:
+        """The mean points in a dimension that one rubric counts for, beside what they are compared as."""
+        own = [score for score in self.scores if score.dimension == dimension]
+        return f" ({figure(round(own[0].raw, 2))})" if len(own) == 1 and own[0].raw is not None else ""
 
 
 class BoardAnswer(msgspec.Struct, frozen=True):
@@ -129,6 +143,10 @@ def print_board(board: BoardAnswer) -> None:
         console.print(_board_table(board, board.items))
         last = board.offset + len(board.items)
         console.print(f"{board.offset + 1:,} to {last:,} of {count_of(board.total, 'player')}", style="dim")
+        if any(row.points(name) for row in board.items for name in board.dimensions):
+            console.print("mean points are in brackets", style="dim")
+        if any(score.open for row in board.items for score in row.scores):
+            console.print("provisional: some scores are open (`rubrica games retry` has them judged)", style="dim")
     shown = {row.player for row in board.items}
     own = [row for row in board.own if row.player not in shown]
     if own:
@@ -178,9 +196,9 @@ def _board_table(board: BoardAnswer, rows: Sequence[RowAnswer]) -> FiguresTable:
         table.add_column(safe(head), justify="right")
     for row in rows:
         rank = "—" if row.rank is None else f"{row.rank:,}{'=' if row.tied else ''}"
-        figures = (row.score, *(row.by_dimension.get(name) for name in board.dimensions))
+        figures = (percent(row.by_dimension.get(name)) + row.points(name) for name in board.dimensions)
         team = [safe(row.team or "")] if teams else []
-        table.add_row(rank, safe(row.player), *team, *map(percent, figures), f"{row.rounds:,}")
+        table.add_row(rank, safe(row.player), *team, percent(row.score), *figures, f"{row.rounds:,}")
     return table
 
 

@@ -44,10 +44,15 @@ def stray_names(names: Iterable[str], labels: Collection[str]) -> tuple[str, ...
 def hold_ceilings(order: Sequence[str], ceilings: Mapping[str, float]) -> tuple[str, ...]:
     """A ranking in which what others' scores hold down stands behind what they do not: it lifts no ceiling.
 
-    >>> hold_ceilings(["B", "A", "C"], {"B": 4.0})
-    ('A', 'C', 'B')
+    `ceilings` has infinity for an answer without one. An answer that is not in it, because nobody has scored it, keeps
+    its place: it may have a ceiling, too.
+
+    >>> from math import inf
+    >>> hold_ceilings(["B", "A", "C"], {"B": 4.0, "A": inf, "C": inf}), hold_ceilings(["B", "A"], {"B": 4.0})
+    (('A', 'C', 'B'), ('B', 'A'))
     """
-    return tuple(sorted(order, key=lambda label: -ceilings.get(label, float("inf"))))
+    held = iter(sorted((label for label in order if label in ceilings), key=lambda label: -ceilings[label]))
+    return tuple(next(held) if label in ceilings else label for label in order)
 
 
 def _sorted_out(names: Iterable[str], labels: Collection[str]) -> tuple[list[str], list[str], list[str]]:

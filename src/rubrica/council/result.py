@@ -46,6 +46,11 @@ class MissingPart(msgspec.Struct, frozen=True):
     what: str
     why: str
 
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        return f"{self.stage}: {self.what}: {self.why}"
+
 
 class StageReport(msgspec.Struct, frozen=True):
     """How long a stage took and what it cost."""

@@ -46,6 +46,7 @@ class AnswerReview(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""  # why there is no score, or why it is not by the rubric
     place: int | None = None  # in a ranking without scores, 1 being best
     ceiling: float | None = None  # the most that it could have scored, by the gates that fired
+    text_ceiling: float | None = None  # the same by the gates that read the text alone; kept with a place
 
 
 def evaluate_gates(setup: ReviewSetup) -> dict[str, Evaluation]:
@@ -119,6 +120,7 @@ def _opinion(
             place=ballot.order.index(label) + 1,
             gates=fired_gates(together),
             ceiling=ceiling_of(together),
+            text_ceiling=ceiling_of(unscored),
             reason="a ranking without scores",
         )
     if by_rubric is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -198,9 +199,11 @@ def votes_of(found: Sequence[AnswerReview], weights: Mapping[str, float], *, who
             sheets.setdefault(one.reviewer, {})[one.label] = value
         elif one.place is not None and not whole:
             places.setdefault(one.reviewer, []).append(one)
+    scored = {one.label for one in found if one.scores}
     for reviewer, own in places.items():
-        order = [one.label for one in sorted(own, key=lambda one: one.place or 0)]
-        held = hold_ceilings(order, {one.label: one.ceiling for one in own if one.ceiling is not None})
+        order: Sequence[str] = [one.label for one in sorted(own, key=lambda one: one.place or 0)]
+        order = hold_ceilings(order, {one.label: _or_infinity(one.text_ceiling) for one in own})
+        held = hold_ceilings(order, {one.label: _or_infinity(one.ceiling) for one in own if one.label in scored})
         sheets[reviewer] = {label: -float(place) for place, label in enumerate(held, 1)}
     return CouncilVotes(sheets, frozenset(places), weights)
 
@@ -217,6 +220,10 @@ def reviewer_weights(settings: CouncilSettings) -> dict[str, float]:
         return {}
     usual = sum(known) / len(known)
     return {name: learned.get(name, usual) for name in settings.models}
+
+
+def _or_infinity(ceiling: float | None) -> float:
+    return math.inf if ceiling is None else ceiling
 
 
 def _tally(label: str, points: Mapping[str, Mapping[str, float]], votes: CouncilVotes) -> VoteTally:

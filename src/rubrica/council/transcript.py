@@ -150,8 +150,9 @@ def markdown(transcript: SessionTranscript) -> str:
         terms = result["metadata"]
         by = f", by {_inline(result['final']['author'])}" if result["final"].get("author") else ""
         parts += [f"## Final answer{by}", _quoted(result["answer"])]
+        parts += [_inline(f"Incomplete: {o['stage']}: {o['what']}: {o['why']}") for o in result.get("missing", ())]
         parts += [f"_{_inline(note)}_" for note in [terms.get("fallback")] if note]
-        parts += ["## Ranking", _ranking(result)]
+        parts += ["## Ranking", _ranking(result)] if result["answers"] else []
     elif (problem := transcript.problem) is not None:
         parts += ["## No result", _inline(problem.get("detail", ""))]
     for name, answer in transcript.answers.items():

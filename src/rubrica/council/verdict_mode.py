@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -198,7 +199,8 @@ class _Vote:
         if vote is not None:
             if first:
                 words = len(vote.reason.split())
-                self.tell(AnswerReceived(name, speech.seconds, words, vote.reason, speech.cost, speech.cut))
+                said = f"{vote.vote}: {vote.reason}"
+                self.tell(AnswerReceived(name, speech.seconds, words, said, speech.cost, speech.cut))
         elif first:
             self._lose(name, speech)
         return vote
@@ -252,6 +254,8 @@ def decide(votes: Sequence[MemberVote], majority: float = 0.5) -> tuple[Decision
 
     >>> decide([MemberVote("a", "yes", 0.9, ""), MemberVote("b", "no", 0.6, "")])
     ('undecided', 'the votes are tied')
+    >>> decide([MemberVote(name, vote, 0.9, "") for name, vote in zip("abc", ("yes", "yes", "no"))], 0.67)
+    ('undecided', 'yes has 66.6% of the votes, and 67% are needed')
     """
     weights = {choice: sum(one.weight for one in votes if one.vote == choice) for choice in ("yes", "no")}
     total = weights["yes"] + weights["no"]
@@ -261,7 +265,8 @@ def decide(votes: Sequence[MemberVote], majority: float = 0.5) -> tuple[Decision
         return "undecided", "the votes are tied"
     leader: Decision = "yes" if weights["yes"] > weights["no"] else "no"
     if weights[leader] / total < majority - 1e-9:
-        return "undecided", f"{leader} has {weights[leader] / total:.0%} of the votes, and {majority:.0%} are needed"
+        share = math.floor(weights[leader] / total * 1000) / 10  # rounded up, it might look like enough
+        return "undecided", f"{leader} has {share:g}% of the votes, and {majority * 100:g}% are needed"
     return leader, ""
 
 

@@ -11,12 +11,17 @@ from .leaderboard_access import Leaderboard
 
 
 def board_csv(board: Leaderboard) -> str:
-    """The rows of a page as CSV: rank, player, score, every dimension. What has no number is an empty cell."""
+    """The rows of a page as CSV: rank, player, score, every dimension, and every rubric's mean points beside what they
+    are compared as. What has no number is an empty cell."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head = ["rank", "tied", "player", "player_id", "team", "score", "overall"]
-    writer.writerow([*head, *(f"dimension: {name}" for name in board.dimensions), "rounds", "games", "missing"])
+    rubrics = list(dict.fromkeys(score.rubric for row in board.items for score in row.scores))
+    compared = [f"{what}: {name}" for name in rubrics for what in ("raw", "normalized")]
+    dimensions = [f"dimension: {name}" for name in board.dimensions]
+    writer.writerow([*head, *dimensions, "rounds", "games", "open", "missing", *compared])
     for row in board.items:
+        scores = {score.rubric: (score.raw, score.normalized) for score in row.scores}
         missing = "; ".join(f"{each.rubric}: {each.reason}" for each in row.missing)
         writer.writerow(
             [
@@ -30,7 +35,9 @@ def board_csv(board: Leaderboard) -> str:
                 *(row.by_dimension.get(name) for name in board.dimensions),
                 row.rounds,
                 row.games,
+                row.open,
                 spreadsheet_text(missing),
+                *(figure for name in rubrics for figure in scores.get(name, (None, None))),
             ]
         )
     return out.getvalue()

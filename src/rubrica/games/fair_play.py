@@ -12,6 +12,7 @@ import msgspec
 
 from rubrica.errors import InputError, Problem, RubricError
 from rubrica.hints import did_you_mean
+from rubrica.model.context import Context
 from rubrica.store.games import Game
 
 Reveal = Literal["never", "after_submit", "after_close", "always"]
@@ -137,3 +138,8 @@ def is_revealed(reveal: Reveal, *, submitted: bool, closed: bool) -> bool:
             return closed
         case "never":
             return False
+
+
+def missing_reports(expected: Collection[str], context: Context) -> list[str]:
+    """The metrics that are expected of a round and that it does not have."""
+    return sorted(name for name in expected if context.lookup(name) is None)

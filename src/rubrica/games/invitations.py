@@ -104,9 +104,19 @@ def invited_to(conn: Connection, caller: Caller, token: str, now: datetime) -> I
     return _usable(invitations.invitation_by_digest(conn, _digest(token)), now)
 
 
+def joined_by(conn: Connection, caller: Caller, token: str) -> UUID | None:
+    """The game that a link leads to, where the caller is in it already: however often the link was used meanwhile."""
+    found = invitations.invitation_by_digest(conn, _digest(token))
+    return found.game_id if found is not None and games.plays_in(conn, caller.user_id, found.game_id) else None
+
+
 def accept_link(conn: Connection, caller: Caller, token: str, now: datetime) -> AcceptedInvitation:
     """Come to a game by a link. Coming twice counts once."""
-    return _accept(conn, caller, invited_to(conn, caller, token, now), now)
+    require(caller, "player", "accepting an invitation")
+    found = invitations.invitation_by_digest(conn, _digest(token))
+    if found is None or joined_by(conn, caller, token) is None:
+        found = _usable(found, now)
+    return _accept(conn, caller, found, now)
 
 
 def accept_named(conn: Connection, caller: Caller, invitation_id: UUID, now: datetime) -> AcceptedInvitation:
@@ -121,9 +131,9 @@ def _accept(conn: Connection, caller: Caller, found: Invitation, now: datetime) 
     game = games.game_by_id(conn, found.game_id)
     if game is None:
         raise MissingError("there is no such game any more")
-    check_takes_rounds(game, now)
     player = _player(conn, caller, game, now)
     if not players.has_joined(conn, game.id, player.id):
+        check_takes_rounds(game, now)
         admit(conn, game, player, now)
         if not invitations.use_invitation(conn, found.id, now):
             raise ConflictError("somebody else was quicker: this invitation has no use left")

@@ -6,7 +6,7 @@ Nothing here touches the database. What comes out is ready to be kept in one tra
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,8 +34,17 @@ from rubrica.workspace.spending import SpendingLimits
 from rubrica.workspace.work_pool import RunInThread
 
 from .composite import Composite, CompositePart, compose
-from .fair_play import expected_reports, refuse_reports, rules_of
-from .open_scores import NO_ANSWER, dimension_failed, first_clause, judge_failed, next_try, without_provider_errors
+from .fair_play import expected_reports, missing_reports, refuse_reports, rules_of
+from .open_scores import (
+    NO_ANSWER,
+    at_lowest,
+    dimension_failed,
+    first_clause,
+    judge_failed,
+    next_try,
+    tell_open,
+    without_provider_errors,
+)
 from .overrides import overridden, overridden_hash
 from .turns import AttachmentScore, AttachmentScores, PendingRound, PlayerTurn
 
@@ -200,10 +209,10 @@ async def _judge_sheet(
     marks = turn.marks.setdefault(sheet.number, {})
     snapshot = kept_context(context)
     given = []
-    for attachment, (_, short), evaluation in zip(sheet.lacking, asked, evaluations, strict=True):
+    for attachment, (_, short), evaluation in zip(sheet.lacking, asked, map(tell_open, evaluations), strict=True):
         given_outcome = score_records.outcome(evaluation, short=short)
         outcome = with_worst(given_outcome, evaluation, plans[attachment.id], context)
-        told = evaluation if outcome is given_outcome else _at_lowest(evaluation, outcome.reason)
+        told = evaluation if outcome is given_outcome else at_lowest(evaluation, outcome.reason)
         execution = RoundExecution(told, outcome, snapshot)
         row = _row(turn, sheet, attachment, execution, session)
         judged.scores.append(row)
@@ -298,11 +307,6 @@ def _content(context: Context, evaluations: Sequence[Evaluation]) -> dict[str, A
     }
 
 
-def missing_reports(expected: Collection[str], context: Context) -> list[str]:
-    """The metrics that are expected of a round and that it does not have."""
-    return sorted(name for name in expected if context.lookup(name) is None)
-
-
 def with_worst(
     outcome: ScoreOutcome, evaluation: Evaluation, planned: tuple[Plan, bool], context: Context
 ) -> ScoreOutcome:
@@ -321,12 +325,6 @@ def with_worst(
         bounds=(low, low),
         reason=f"{', '.join(missing)} was not reported: the lowest score that leaves counts",
     )
-
-
-def _at_lowest(evaluation: Evaluation, reason: str) -> Evaluation:
-    """An evaluation as the game counts it: at the lowest that a missing report leaves."""
-    low = evaluation.bounds[0]
-    return msgspec.structs.replace(evaluation, score=low, bounds=(low, low), reason=reason)
 
 
 def _as_others_see(execution: RoundExecution) -> ScoreOutcome:

@@ -80,7 +80,7 @@ def good_life(game: Game, changes: Mapping[str, Any], now: datetime) -> dict[str
     deadline = checked.get("deadline", game.deadline)
     if deadline is not None and deadline.tzinfo is None:
         raise InputError("deadline needs its time zone, such as 2026-05-01T18:00:00Z")
-    opens = status == "open" and (game.status != "open" or "deadline" in checked)
+    opens = status == "open" and ("status" in checked or "deadline" in checked)
     if opens and deadline is not None and deadline <= now:
         raise InputError(
             f"the deadline, {moment(deadline)}, has passed by this server's clock (set a later one, or none)"

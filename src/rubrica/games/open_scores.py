@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rubrica.model.evaluation import DimensionResult, Evaluation
+from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation
 
 from .composite import Composite
 
@@ -44,6 +44,22 @@ def next_try(tries: int, now: datetime) -> datetime | None:
     ['0:01:00', '0:02:00', '0:32:00', '6:00:00', None]
     """
     return None if tries >= MOST_TRIES else now + min(FIRST_PAUSE * 2**tries, LONGEST_PAUSE)
+
+
+def tell_open(evaluation: Evaluation) -> Evaluation:
+    """An evaluation that says why it has no score, where its reason tells of its verdict alone."""
+    open_ones = {name: result.reason for name, result in evaluation.dimensions.items() if result.status == "unscored"}
+    if evaluation.score is not None or evaluation.verdict == INCONCLUSIVE or not open_ones:
+        return evaluation
+    why = "; ".join(dict.fromkeys(open_ones.values()))
+    reason = f"no score for {', '.join(open_ones)}: {why}; {evaluation.reason}"
+    return msgspec.structs.replace(evaluation, reason=reason)
+
+
+def at_lowest(evaluation: Evaluation, reason: str) -> Evaluation:
+    """An evaluation as the game counts it: at the lowest that a missing report leaves."""
+    low = evaluation.bounds[0]
+    return msgspec.structs.replace(evaluation, score=low, bounds=(low, low), reason=reason)
 
 
 def first_clause(reason: str) -> str:

@@ -162,7 +162,7 @@ def advice_of(result: CouncilResult) -> Advice:
             for one in result.ranking.standings
         ],
         complete=result.complete,
-        missing=[f"{one.stage}: {one.what}: {one.why}" for one in result.missing],
+        missing=[one.told for one in result.missing],
         refusals=[one.model for one in result.refusals],
         failed=[Failed(model=one.model, stage=one.stage, reason=one.reason) for one in result.dropped],
         notes=list(result.notes),

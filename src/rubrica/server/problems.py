@@ -58,6 +58,7 @@ _BY_STATUS = {400: "malformed", 401: "unauthenticated", 403: "denied", 404: "mis
 _BY_STATUS |= {408: "timeout", 409: "conflict", 412: "stale", 413: "too-large", 415: "media-type", 422: "input"}
 _BY_STATUS |= {428: "precondition", 429: "too-many", 500: "internal", 503: "unavailable"}
 
+MOST_KEYS_LISTED = 12
 INTERNAL = "something went wrong here, not with the request; the server's log has it under this request_id"
 
 
@@ -163,7 +164,9 @@ def _hint(scope: Mapping[str, Any], fault: Mapping[str, Any], path: Sequence[str
         if isinstance(step, str):
             fields = [model.model_fields[step] for model in models if step in model.model_fields]
             models = [inner for field in fields for inner in _models(field.annotation)]
-    return did_you_mean(str(path[-1]), {name for model in models for name in model.model_fields})
+    known = {name for model in models for name in model.model_fields}
+    listed = f"there are {', '.join(sorted(known))}" if 0 < len(known) <= MOST_KEYS_LISTED else ""
+    return did_you_mean(str(path[-1]), known, listed)
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

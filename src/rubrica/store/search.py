@@ -27,10 +27,12 @@ def searched(name: str, description: str, category: str, tags: Sequence[str]) ->
 def matches(query: str) -> ColumnElement[bool]:
     """Every word of the query occurs in the name, the description, the category or a tag; any part of a word will do.
 
+    Hyphens part words, so that a rubric is found by its slug, too.
+
     >>> print(matches("50%").compile(compile_kwargs={"literal_binds": True}))
     (rubrics.search LIKE '%' || '50/%' || '%' ESCAPE '/')
     """
-    words = query.casefold().split()[:MOST_WORDS]
+    words = query.casefold().replace("-", " ").split()[:MOST_WORDS]
     return and_(*(rubrics.c.search.contains(word, autoescape=True) for word in words))
 
 

@@ -81,6 +81,11 @@ def value_of(one: AnswerReview, lens: str) -> float | None:
     return one.holistic if lens == HOLISTIC else one.scores.get(lens)
 
 
+def held_down(one: AnswerReview) -> bool:
+    """Whether a gate made a review worth less. A score below its ceiling is what the reviewer gave."""
+    return bool(one.gates) and (one.ceiling is None or one.score is None or one.score >= one.ceiling)
+
+
 def _cell(one: AnswerReview | None, own: bool, lens: str, top: float) -> Markup:
     if one is None:
         return Markup('<td class="no">{}</td>').format("its own" if own else "—")
@@ -88,7 +93,8 @@ def _cell(one: AnswerReview | None, own: bool, lens: str, top: float) -> Markup:
     if value is None:
         return Markup('<td class="no" title="{}">{}</td>').format(visible(one.reason), ABSENT[one.status])
     full = min(max(value / top, 0.0), 1.0) if top else 0.0
-    capped = Markup(' <span title="{}">⌃</span>').format(visible(", ".join(one.gates))) if one.gates else Markup("")
+    held = held_down(one)
+    capped = Markup(' <span title="{}">⌃</span>').format(visible(", ".join(one.gates))) if held else Markup("")
     return Markup('<td style="--full:{:.0f}%" title="{}">{}{}</td>').format(
         8 + 42 * full, visible(one.notes), figure(round(value, 2)), capped
     )
@@ -122,7 +128,8 @@ def reasons(result: CouncilResult, label: str) -> list[tuple[str, str]]:
     for one in result.opinions:
         if one.label != label:
             continue
-        gates = f"(capped by {', '.join(one.gates)})" if one.gates else ""
+        held = "capped" if held_down(one) else f"at most {figure(one.ceiling)}"
+        gates = f"({held} by {', '.join(one.gates)})" if one.gates else ""
         said = " ".join(part for part in (one.notes, gates, one.reason) if part)
         found.append((one.reviewer, said or "no reason given"))
     return [*unsafe, *found]

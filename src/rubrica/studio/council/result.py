@@ -24,21 +24,26 @@ from rubrica.studio.parts import card, chip, drawing
 def draw_result(result: CouncilResult) -> None:
     """Everything. Answers and notes are words of models: they are shown as text and nothing else."""
     _final(result)
-    _ranking(result)
-    _matrix(result)
+    if result.answers:
+        _ranking(result)
+    if result.opinions:
+        _matrix(result)
     with ui.element("div").classes("two"):
         _safety(result)
         with card("Cost and timings"):
             drawing(stages(result))
-    for note in (note for note in result.notes if note != result.final.fallback):  # that stands with the answer
-        ui.label(note).classes("quiet")
+    for note in (note for note in result.notes if note not in (result.final.fallback, result.final.refusal)):
+        ui.label(note).classes("quiet")  # the others stand with the answer
 
 
 def _final(result: CouncilResult) -> None:
     final = result.final
-    with card("Final answer", f"by {final.author}" if not final.fallback else ""):
-        if final.fallback:
-            ui.label(f"{final.fallback}, by {final.author}").classes("fault")
+    apart = final.fallback or final.refusal
+    with card("Final answer", f"by {final.author}" if not apart else ""):
+        for one in result.missing:
+            ui.label(f"Incomplete: {one.told}").classes("fault").props('role="status"')
+        if apart:
+            ui.label(f"{apart}, by {final.author}").classes("fault")
         ui.label(final.text).classes("told tall").props('dir="auto"')
 
 
@@ -73,11 +78,14 @@ def _draw_rank(result: CouncilResult, ranked: RankedAnswer) -> None:
             with ui.element("summary"):
                 ui.label(f"The answer, {count_of(answer.words, 'word')} in {duration(answer.seconds * 1000)}")
             ui.label(answer.text).classes("told").props('dir="auto"')
+        cut = [f"It is {answer.cut}."] if answer.cut else []
+        for flaw in (*cut, *(f"It breaks an instruction: {what}" for what in answer.broken)):
+            ui.label(flaw).classes("quiet")
 
 
 def _matrix(result: CouncilResult) -> None:
     shown = matrix_views(result)
-    with card("Review matrix", f"out of {figure(result.out_of)}; ⌃ is capped by a gate"):
+    with card("Review matrix", f"out of {figure(result.out_of)}; ⌃ is held down by a gate"):
         lens = ui.toggle(shown, value=OVERALL).props('unelevated no-caps aria-label="What cells show"').classes("spans")
         lens.set_visibility(len(shown) > 1)
         drawn = ui.html(str(matrix(result)), sanitize=False)
@@ -104,6 +112,10 @@ def _safety(result: CouncilResult) -> None:
                 with ui.element("li"):
                     ui.label(f"{one.model}, dropped from {one.stage}").classes("quiet")
                     ui.label(one.reason)
+            for late in result.cancelled:
+                with ui.element("li"):
+                    ui.label(f"{late.model}, reviews").classes("quiet")
+                    ui.label(late.reason)
         ui.label(f"Seed {result.seed}: the same replies give the same labels and order.").classes("quiet")
 
 

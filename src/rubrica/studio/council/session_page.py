@@ -142,7 +142,8 @@ class SessionView:
         self.result.clear()
         with self.result:
             if self.line.state == "finished":
-                self.told.set_text("The council has answered.")
+                whole = (self.session.result or {}).get("complete", True)
+                self.told.set_text("The council has answered." if whole else "The council has answered in part.")
                 self._finished()
             elif running:
                 self.told.set_text("The council gathers.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import Request
+from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from rubrica.errors import RubricaError
@@ -17,8 +18,10 @@ def install(studio: Studio) -> None:
     """Add the page."""
 
     @page("/games/join/{token}")
-    async def invited(request: Request, token: str) -> None:
+    async def invited(request: Request, token: str) -> RedirectResponse | None:
         visitor = studio.visitor(request)
+        if (joined := await visitor.read(invitations.joined_by, token)) is not None:
+            return RedirectResponse(f"/games/{joined}", 303)
         try:
             found = await visitor.read(invitations.invited_to, token, visitor.service.clock())
         except RubricaError as error:
@@ -26,7 +29,7 @@ def install(studio: Studio) -> None:
                 with heading("No such invitation", back=("Games", "/games")):
                     pass
                 error_label(error)
-            return
+            return None
 
         async def join() -> None:
             with notifying_errors():
@@ -41,3 +44,4 @@ def install(studio: Studio) -> None:
                     "Whoever made the game may then submit rounds for your player and sees what it says of itself. "
                     f"The invitation can be used until {moment(found.expires_at)}."
                 )
+        return None

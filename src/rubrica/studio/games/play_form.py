@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from nicegui import ui
@@ -10,7 +11,8 @@ from rubrica.errors import RubricaError
 from rubrica.games.fair_play import TIME, rules_of
 from rubrica.games.games import GameView, hosts
 from rubrica.games.starts import start_round
-from rubrica.report.figures import headline
+from rubrica.report.figures import duration, headline
+from rubrica.studio.browser_memory import BrowserMemory
 from rubrica.studio.parts import error_text, notifying_errors
 from rubrica.studio.sandbox.form import Form, FormMetric
 from rubrica.studio.studio import Visitor
@@ -34,6 +36,9 @@ class _Table:
         self.visitor, self.view = visitor, view
         self.metrics: dict[str, ui.input] = {}
         self.token: UUID | None = None  # of the round's start, where the server measures time
+        self.began: datetime | None = None
+        self.client = ui.context.client
+        self.memory = BrowserMemory(f"rubrica-round:{visitor.caller.user_id}:{view.game.id}")
 
     async def open(self) -> None:
         names = await names_asked(self.visitor, self.view.attachments)
@@ -41,7 +46,9 @@ class _Table:
         if TIME in names and rules_of(game).clock == "server" and not hosts(self.visitor.caller, game):
             names = tuple(name for name in names if name != TIME)
             begun = await self.visitor.write(start_round, game.id, None, None, self.visitor.service.clock())
-            self.token = begun.token
+            self.token, self.began = begun.token, begun.started_at
+        kept = await self.memory.read()
+        typed = kept if isinstance(kept, dict) else {}
         with ui.dialog() as self.dialog, ui.card().classes("dialog"):
             with ui.element("h2"):
                 ui.label("Play a round")
@@ -49,13 +56,16 @@ class _Table:
             if hosts(self.visitor.caller, self.view.game):
                 self.player = ui.input("Player (a name; empty: you)").props("outlined maxlength=255").classes("full")
             else:
-                timed = "" if self.token is None else " Your time runs from now."
+                timed = told_time(self.began, self.visitor.service.clock())
                 ui.label(f"You play as {self.visitor.caller.name}.{timed}").classes("quiet")
-            self.prompt = ui.textarea("Prompt").props(f"outlined autogrow maxlength={LONGEST_TEXT}").classes("full")
-            self.response = ui.textarea("Response").props(
-                f"outlined autogrow autofocus maxlength={LONGEST_TEXT} input-style='min-height: 110px'"
+            self.prompt = ui.textarea("Prompt", value=str(typed.get("prompt", "")))
+            self.prompt.props(f"outlined autogrow debounce=200 maxlength={LONGEST_TEXT}").classes("full")
+            self.response = ui.textarea("Response", value=str(typed.get("response", ""))).props(
+                f"outlined autogrow autofocus debounce=200 maxlength={LONGEST_TEXT} input-style='min-height: 110px'"
             )
             self.response.classes("full")
+            for field in (self.prompt, self.response):
+                field.on_value_change(self._remember)
             with ui.element("div").classes("finder"):
                 for name in names:
                     self.metrics[name] = ui.input(headline(name)).props("outlined dense").classes("medium")
@@ -74,6 +84,14 @@ class _Table:
                 self.button = ui.button("Submit", on_click=self._submit).props("unelevated")
         self.dialog.open()
 
+    def _remember(self) -> None:
+        """Leave in the browser what is typed: who closes the form, or the page, finds it again."""
+        typed = {"prompt": self.prompt.value or "", "response": self.response.value or ""}
+        if any(typed.values()):
+            self.memory.keep(self.client, typed)
+        else:
+            self.memory.forget(self.client)
+
     async def _submit(self) -> None:
         self.problem.set_visibility(False)
         if not (self.response.value or "").strip():
@@ -90,6 +108,7 @@ class _Table:
             self._fault(error_text(error))
         else:
             made = given[0]
+            self.memory.forget(self.client)
             if self.dialog.value:
                 ui.navigate.to(f"/games/{self.view.game.id}/rounds/{made.player_id}/{made.round_number}")
             else:
@@ -101,3 +120,18 @@ class _Table:
     def _fault(self, text: str) -> None:
         self.problem.set_text(text)
         self.problem.set_visibility(True)
+
+
+def told_time(began: datetime | None, now: datetime) -> str:
+    """Since when a round's time runs. Who opens the form again has begun before.
+
+    >>> at = datetime(2026, 5, 4, 12, 0, 0)
+    >>> told_time(None, at), told_time(at, at), told_time(at, at.replace(minute=2, second=5))
+    ('', ' Your time runs from now.', ' Your time has been running for 2 min 5 s.')
+    """
+    if began is None:
+        return ""
+    seconds = (now - began).total_seconds()
+    return (
+        f" Your time has been running for {duration(seconds * 1000)}." if seconds >= 2 else " Your time runs from now."
+    )

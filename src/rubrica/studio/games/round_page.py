@@ -126,7 +126,7 @@ def _parts(given: Sequence[KeptRoundScore], rubrics: Mapping[UUID, Rubric]) -> M
         rows.append(
             [
                 name,
-                headline(score.dimension),
+                rubrics[score.id].display_title if score.dimension == score.rubric else headline(score.dimension),
                 Markup("<b>{}</b>{}").format(percent(share), share_bar(share)),
                 percent(score.weight),
                 "—" if share is None else signed(round(100 * share * score.weight, 2)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from rubrica.games.rounds import RoundLine
 from rubrica.report.charts import share_bar
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import count_of, figure, headline, percent
+from rubrica.store.games import Attachment
 from rubrica.studio.cursor_pager import CursorPager
 from rubrica.studio.parts import drawing, empty, notifying_errors, show_error
 from rubrica.studio.rubrics.prose import table
@@ -54,8 +56,8 @@ class Rounds:
         self.body.clear()
         with self.body:
             if shown:
-                dimensions = sorted({each.dimension for each in self.view.attachments})
-                drawing(rounds_table(game_id, shown, dimensions))
+                attached = sorted(self.view.attachments, key=lambda each: each.dimension)
+                drawing(rounds_table(game_id, shown, {each.dimension: dimension_title(each) for each in attached}))
             elif self.view.attachments:
                 empty("No round has been played yet.")
             else:
@@ -116,8 +118,14 @@ class Rounds:
         await self.show()
 
 
-def rounds_table(game_id: UUID, lines: list[RoundLine], dimensions: list[str]) -> Markup:
-    """Rounds with their composite and every dimension's own."""
+def dimension_title(attachment: Attachment) -> str:
+    """What an attached rubric counts for, as people call it: its own name where nothing else was said."""
+    own = attachment.dimension == attachment.slug
+    return attachment.name if own else headline(attachment.dimension)
+
+
+def rounds_table(game_id: UUID, lines: list[RoundLine], dimensions: Mapping[str, str]) -> Markup:
+    """Rounds with their composite and every dimension's own, under its title."""
     rows = []
     for line in lines:
         place = f"/games/{game_id}/rounds/{line.player_id}/{line.round_number}"
@@ -131,7 +139,7 @@ def rounds_table(game_id: UUID, lines: list[RoundLine], dimensions: list[str]) -
         ]
         row += [percent(line.composite.by_dimension.get(dimension)) for dimension in dimensions]
         rows.append([*row, Markup('<span class="excerpt" dir="auto">{}</span>').format(visible(said))])
-    head = ("Player", "Round", "Score", *map(headline, dimensions), "Response")
+    head = ("Player", "Round", "Score", *dimensions.values(), "Response")
     return table(head, rows, range(3, 3 + len(dimensions)))
 
 
