@@ -114,13 +114,13 @@ def table_row(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[s
     rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
     cells = [[cell.strip(" \t*_`") for cell in row] for row in rows if not quoted.says("|".join(row))]
     known = {label.casefold(): label for label in labels}
-    heads = [place for place, row in enumerate(cells) if sum(cell.casefold() in known for cell in row) > 1]
-    body = [row for row in cells[heads[0] + 1 :] if any(cell.strip("-: ") for cell in row)] if len(heads) == 1 else []
+    titles = [place for place, row in enumerate(cells) if sum(cell.casefold() in known for cell in row) > 1]
+    body = [row for row in cells[titles[0] + 1 :] if any(cell.strip("-: ") for cell in row)] if len(titles) == 1 else []
     if len(body) != 1:
         return {}
     scores = {
         known[head.casefold()]: _BARE.fullmatch(cell)
-        for head, cell in zip(cells[heads[0]], body[0], strict=False)
+        for head, cell in zip(cells[titles[0]], body[0], strict=False)
         if head.casefold() in known
     }
     return {label: score for label, match in scores.items() if match and (score := _score_of_match(match))}
