@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.arithmetic import FEATURES, MAX_SIGNS, evaluate, find_equations
+from rubrica.text.expression import tokens_of
+from rubrica.text.misprints import is_misprinted
 from rubrica.text.texts import Texts
 
 
@@ -124,7 +126,9 @@ def test_a_true_sum_holds_and_a_changed_one_does_not(one: int, two: int, sign: s
     value = sums[sign]
     shown = f"({one}) {sign} {two}"
     assert claims(f"{shown} = {value}") == [(f"{shown} = {value}", True)]
-    assert [holds for _, holds in claims(f"{shown} = {2 * abs(value) + 2}")] == [False]
+    changed = f"{2 * abs(value) + 2}"
+    expected = None if is_misprinted(tokens_of(shown), tokens_of(changed)) else False  # (102) - 10² = 2 is true
+    assert [holds for _, holds in claims(f"{shown} = {changed}")] == [expected]
 
 
 _ODD = st.sampled_from("0123456789+-*/^=().,%$√½x ≈\x00\ud800\u202e")
