@@ -55,6 +55,20 @@ def ranked_above(scores: Sequence[float], wanted: Sequence[bool]) -> Statistic:
     return statistic
 
 
+def found_at(allowed: float, scores: Sequence[float], wanted: Sequence[bool]) -> Statistic:
+    """The share of the texts looked for above the lowest limit that at most the allowed share of the others exceeds."""
+
+    def statistic(places: Sequence[int]) -> float | None:
+        with_it = [scores[at] for at in places if wanted[at]]
+        without = sorted((scores[at] for at in places if not wanted[at]), reverse=True)
+        if not with_it or not without:
+            return None
+        limit = without[int(allowed * len(without))]
+        return sum(each > limit for each in with_it) / len(with_it)
+
+    return statistic
+
+
 def share_of(holds: Sequence[bool]) -> Statistic:
     """The share of texts for which something holds."""
     return lambda places: sum(holds[at] for at in places) / len(places) if places else None

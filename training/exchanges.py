@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rubrica.text.exchange import Exchange
 
@@ -49,6 +49,20 @@ class Labelled:
     counts: float = 1.0  # how much it teaches
     part: bool = False  # of another one: it is learnt from with that one, and nothing is measured on it
     kind: str = ""  # what is at stake, where the set says it: each kind has a head of its own
+
+
+class ReaderText(NamedTuple):
+    """A text for the reader to learn from, and the question that it answers: 0 for answers, 1 for replies."""
+
+    text: Labelled
+    question: int
+
+
+class ReaderPart(NamedTuple):
+    """What the reader learns from at a time, and what it is then asked about."""
+
+    learnt: Sequence[ReaderText]
+    apart: Sequence[Exchange]
 
 
 # --- examples written for the models ------------------------------------------------------------------------

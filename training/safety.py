@@ -1,7 +1,8 @@
 """Trains the safety models: `python -m training.safety DATA`, with the folder of the public sets.
 
 Writes the weights into the package, learnt from all texts, beside how far they can be relied on: measured by
-cross-validation over groups (`training.folds`). `python -m training.safety DATA third` writes nothing; it learns from
+cross-validation over groups (`training.folds`). It needs torch for the reader (`training.reader`), and about an hour on
+two cores. `python -m training.safety DATA third` writes nothing; it learns from
 two thirds of every set and tells once how it does on the last third and on the twins that are kept apart.
 """
 
@@ -9,18 +10,20 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rubrica.text.exchange import vector_of
+from rubrica.text.exchange_reader import FILE as ADAPTERS_FILE
+from rubrica.text.exchange_reader import Adapters
 from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
 from rubrica.text.risk import COLUMNS, FILE, HEADS, NO_DOUBT
-from rubrica.text.sentence_model import INSTALL, SentenceModel, sentence_model
 from rubrica.text.sentence_risk import FILE as SENTENCE_FILE
 from rubrica.text.sentence_risk import READINGS, SentenceRisk
 
@@ -28,6 +31,8 @@ from .examples import digest, read_groups
 from .exchanges import (
     EXAMPLES,
     Labelled,
+    ReaderPart,
+    ReaderText,
     answers,
     everyday,
     own_examples,
@@ -40,16 +45,18 @@ from .exchanges import (
 from .fit import Floats, Recipe, Sparse, descend_between_two, in_bytes
 from .folds import ALLOWED, Rows, Scored, figures, folds, in_third, without_near
 from .gate_twins import gate_lessons
-from .sentence_head import KindWeights, KnownTexts, Vectors, fit_kinds, kind_scores, to_heads, vectors_of
 from .written import framed, written
 
 PACKAGE = Path(__file__).parents[1] / "src" / "rubrica" / "text"
-WEIGHTS, SENTENCES = PACKAGE / FILE, PACKAGE / SENTENCE_FILE
+WEIGHTS, SENTENCES, ADAPTERS = (PACKAGE / name for name in (FILE, SENTENCE_FILE, ADAPTERS_FILE))
 BITS = 19
 ANSWER, REPLY = Recipe(shrink=0.1, balance=0, steps=100), Recipe(shrink=2.0, balance=0, steps=100)
-MEANING_SHRINK = {ANSWER: (1.0, 0.3), REPLY: (0.7, 0.7)}  # the same for the last and the middle vectors
 SEEN = 2  # texts that a row must occur in to count: nothing is kept that only one text has
+FRAMED_OF = 2  # one in so many prompts that were written for the models is learnt from in a frame too
 RARITY = 0.08  # what one step of a row's rarity is worth; a byte has 127
+
+ReadParts = Callable[[Sequence[ReaderPart]], list[tuple[Adapters, NDArray[np.float32]]]]
+"""Trains the reader on each part, and scores what was kept apart from it: a column for each head."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +66,13 @@ class Lesson:
     texts: Sequence[Labelled]
     recipe: Recipe
     words: Sparse  # of the texts; the last column is 1
-    meaning: Vectors | None  # of the texts, where a sentence model is at hand
 
     @classmethod
     def of(cls, layout: FeatureLayout, rarity: NDArray[np.int8], recipe: Recipe, texts: Sequence[Labelled]) -> Lesson:
-        """A lesson on words alone."""
+        """The lesson on these texts."""
         width, rare = 1 << layout.bits, rarity.tolist().__getitem__
         vectors = [{**vector_of(layout, each.exchange, rare), width: 1.0} for each in texts]
-        return cls(texts, recipe, Sparse.of(vectors, width + 1), None)
+        return cls(texts, recipe, Sparse.of(vectors, width + 1))
 
     @property
     def unsafe(self) -> NDArray[np.int64]:
@@ -82,31 +88,9 @@ class Lesson:
         """The score of each text by its words, before weights are rounded."""
         return np.asarray(self.words.chosen(rows).times(weights[:, None])[:, 0])
 
-    def vectors(self, rows: Rows) -> Vectors:
-        """The vectors of some texts."""
-        if self.meaning is None:
-            raise ValueError("a lesson on words alone has no vectors")
-        return self.meaning[rows]
-
-    def heads(self, learnt: Rows) -> list[KindWeights]:
-        """What the meaning of these texts teaches; parts of texts are left out."""
-        whole = np.array([row for row in learnt if not self.texts[row].part])
-        counts, kinds = zip(*((self.texts[row].counts, self.texts[row].kind) for row in whole), strict=True)
-        known = KnownTexts(self.unsafe[whole], np.array(counts), kinds)
-        return fit_kinds(self.vectors(whole), known, MEANING_SHRINK[self.recipe])
-
     def scored(self, scores: Floats, rows: Rows) -> Scored:
         """The scores with what is known of the texts."""
         return Scored(scores, self.unsafe[rows] == 1, tuple(self.texts[row].source for row in rows))
-
-    def by_fold(self) -> list[tuple[Scored, Scored]]:
-        """The texts of each fold, scored by words and by words and meaning, by weights that have not met them."""
-        found = []
-        for learnt, apart in folds(self.texts):
-            by_words = self.word_scores(self.word_weights(learnt), apart)
-            by_meaning = by_words if self.meaning is None else kind_scores(self.heads(learnt), self.vectors(apart))
-            found.append((self.scored(by_words, apart), self.scored((by_words + by_meaning) / 2, apart)))
-        return found
 
 
 def rarities(layout: FeatureLayout, texts: Sequence[Labelled]) -> NDArray[np.int8]:
@@ -119,40 +103,68 @@ def rarities(layout: FeatureLayout, texts: Sequence[Labelled]) -> NDArray[np.int
 
 
 def lessons(
-    answered: Sequence[Labelled], replied: Sequence[Labelled], model: SentenceModel | None
+    answered: Sequence[Labelled], replied: Sequence[Labelled]
 ) -> tuple[FeatureLayout, NDArray[np.int8], list[Lesson]]:
     """The lessons of both heads, and what they share."""
     layout = FeatureLayout(bits=BITS, grams=(3, 4), groups=read_groups(EXAMPLES / "groups.yaml"))
     rarity = rarities(layout, [each for each in (*answered, *replied) if not each.part])
-    found = [Lesson.of(layout, rarity, recipe, texts) for recipe, texts in ((ANSWER, answered), (REPLY, replied))]
-    if model is not None:
-        found = [Lesson(each.texts, each.recipe, each.words, vectors_of(model, each.texts)) for each in found]
-    return layout, rarity, found
+    pairs = ((ANSWER, answered), (REPLY, replied))
+    return layout, rarity, [Lesson.of(layout, rarity, recipe, texts) for recipe, texts in pairs]
+
+
+def reader_part(both: Sequence[Lesson], learnt: Sequence[Rows], apart: Sequence[Rows]) -> ReaderPart:
+    """The texts of both heads that the reader learns from, and those that it is asked about, one head after the other.
+
+    The tails of answers are left out: it reads the end of a long text anyway.
+    """
+    known = [
+        ReaderText(lesson.texts[row], question)
+        for question, (lesson, rows) in enumerate(zip(both, learnt, strict=True))
+        for row in rows
+        if not (lesson.texts[row].part and lesson.texts[row].attack)
+    ]
+    asked = [lesson.texts[row].exchange for lesson, rows in zip(both, apart, strict=True) for row in rows]
+    return ReaderPart(known, asked)
 
 
 def train(
-    answered: Sequence[Labelled], replied: Sequence[Labelled], model: SentenceModel | None
-) -> tuple[LinearModel, SentenceRisk]:
-    """Both heads, learnt from all texts, with limits and errors that were measured by cross-validation."""
-    layout, rarity, both_lessons = lessons(answered, replied, model)
+    answered: Sequence[Labelled], replied: Sequence[Labelled], read: ReadParts | None
+) -> tuple[LinearModel, SentenceRisk, Adapters]:
+    """Both heads, learnt from all texts, with limits and errors that were measured by cross-validation.
+
+    `read` trains the reader; without it, what stands for the words and the reader together is the words alone.
+    """
+    layout, rarity, both = lessons(answered, replied)
     made_from = digest(answered, replied)
+    by_head = [folds(lesson.texts) for lesson in both]
+    everything = [np.arange(len(lesson.texts)) for lesson in both]
+    nothing = [np.arange(0)] * len(both)
+    parts = [
+        reader_part(both, [learnt for learnt, _ in fold], [apart for _, apart in fold])
+        for fold in zip(*by_head, strict=True)
+    ]
+    readings = read([*parts, reader_part(both, everything, nothing)]) if read else []
     in_words: list[tuple[Floats, float]] = []
     result = SentenceRisk(made_from, {}, {"words": {}, "both": {}})
-    for head, lesson in zip(HEADS, both_lessons, strict=True):
-        parts = lesson.by_fold()
-        by_words, by_both = (_together([part[at] for part in parts]) for at in (0, 1))
+    for column, (head, lesson) in enumerate(zip(HEADS, both, strict=True)):
+        words, means = [], []
+        for number, (learnt, apart) in enumerate(by_head[column]):
+            scores = lesson.word_scores(lesson.word_weights(learnt), apart)
+            first = 0 if column == 0 else len(by_head[0][number][1])  # the answers stand before the replies
+            read_scores = readings[number][1][first : first + len(apart), column] if readings else scores
+            words.append(lesson.scored(scores, apart))
+            means.append(lesson.scored((scores + read_scores) / 2, apart))
+        by_words, by_both = _together(words), _together(means)
         limit, limit_of_both = by_words.threshold(ALLOWED), by_both.threshold(ALLOWED)
-        everything = np.arange(len(lesson.texts))
-        weights = lesson.word_weights(everything)
+        weights = lesson.word_weights(everything[column])
         in_words.append((weights[:-1], float(weights[-1]) - limit))
-        if lesson.meaning is not None:  # so that the mean of both scores is above 0 where it passes its own limit
-            result.heads[head] = to_heads(lesson.heads(everything), limit - 2 * limit_of_both)
+        result.offsets[head] = round(limit - 2 * limit_of_both, 4)
         alone = by_words.scores - limit
-        read = {"words": alone, "both": np.where(alone < NO_DOUBT, alone, by_both.scores - limit_of_both)}
-        for at, reading in enumerate(READINGS):
-            scored = Scored(read[reading], by_words.unsafe, by_words.sources)
-            result.reliability[reading][head] = scored.reliability(_measured([part[at] for part in parts]))
-    return in_columns(layout, in_words, rarity, made_from), result
+        read_by = {"words": alone, "both": np.where(alone < NO_DOUBT, alone, by_both.scores - limit_of_both)}
+        for reading, folded in zip(READINGS, (words, means), strict=True):
+            scored = Scored(read_by[reading], by_words.unsafe, by_words.sources)
+            result.reliability[reading][head] = scored.reliability(_measured(folded))
+    return in_columns(layout, in_words, rarity, made_from), result, readings[-1][0] if readings else {}
 
 
 def _together(parts: Sequence[Scored]) -> Scored:
@@ -168,7 +180,7 @@ def _measured(parts: Sequence[Scored]) -> dict[str, float]:
     found = figures(parts)
     for source in sorted({source for part in parts for source in part.sources}):
         of_source = [part.chosen(np.array([each == source for each in part.sources])) for part in parts]
-        if any(part.unsafe.any() and not part.unsafe.all() for part in of_source):
+        if any(part.tells for part in of_source):
             found |= {f"{source}_{name}": value for name, value in figures(of_source).items()}
     return found
 
@@ -188,39 +200,51 @@ def texts_to_learn(folder: Path) -> tuple[list[Labelled], list[Labelled]]:
     harmless = [*with_openings(everyday(folder)), *sums(folder)]
     answered = [*with_tails(answers(folder)), *own_examples(), *twins("learnt"), *gate_lessons(), *harmless]
     ours, replied = written("answers"), written("replies")
-    return [*answered, *ours, *framed(ours)], [*replies(folder), *replied, *sums(folder)]
+    some = [each for each in ours if crc32(each.group.encode()) % FRAMED_OF == 0]
+    return [*answered, *ours, *framed(some)], [*replies(folder), *replied, *sums(folder)]
 
 
-def tell_third(folder: Path, model: SentenceModel) -> None:
-    """What weights do that were learnt from two thirds, on the third and on the twins kept apart."""
-    answered, replied = texts_to_learn(folder)
-    _, _, both = lessons([*answered, *twins("apart")], replied, model)
-    for head, lesson, known in zip(HEADS, both, (len(answered), len(replied)), strict=True):
-        third = np.array([row for row in range(known) if in_third(lesson.texts[row]) and not lesson.texts[row].part])
-        learnt = np.array([row for row in range(known) if not in_third(lesson.texts[row])])
-        learnt = without_near(lesson.texts, learnt, third)
-        weights, meaning = lesson.word_weights(learnt), lesson.heads(learnt)
-        for name, rows in (("the third", third), ("twins kept apart", np.arange(known, len(lesson.texts)))):
-            if len(rows):
-                by_words = lesson.word_scores(weights, rows)
-                by_both = (by_words + kind_scores(meaning, lesson.vectors(rows))) / 2
-                for reading, scores in (("words", by_words), ("both", by_both)):
-                    print(head, name, reading, _measured([lesson.scored(scores, rows)]))
+def tell_third(folder: Path, read: ReadParts) -> None:
+    """What weights do that were learnt from two thirds, on the third and on what was written to be kept apart."""
+    texts = texts_to_learn(folder)
+    kept = ([*twins("apart"), *written("apart")], written("replies_apart"))
+    _, _, both = lessons(*([*each, *more] for each, more in zip(texts, kept, strict=True)))
+    rows = [_thirds(lesson, len(known)) for lesson, known in zip(both, texts, strict=True)]
+    asked = [np.concatenate([third, written_apart]) for _, third, written_apart in rows]
+    ((_, read_scores),) = read([reader_part(both, [learnt for learnt, _, _ in rows], asked)])
+    first = 0
+    for column, (head, lesson, (learnt, third, written_apart)) in enumerate(zip(HEADS, both, rows, strict=True)):
+        weights = lesson.word_weights(learnt)
+        for name, some in (("the third", third), ("written apart", written_apart)):
+            by_words = lesson.word_scores(weights, some)
+            by_both = (by_words + read_scores[first : first + len(some), column]) / 2
+            first += len(some)
+            for reading, scores in (("words", by_words), ("both", by_both)):
+                print(head, name, reading, _measured([lesson.scored(scores, some)]))
+
+
+def _thirds(lesson: Lesson, known: int) -> tuple[Rows, Rows, Rows]:
+    """The rows to learn from, the third that is kept, and the texts that were written to be kept apart."""
+    third = np.array([row for row in range(known) if in_third(lesson.texts[row]) and not lesson.texts[row].part])
+    learnt = np.array([row for row in range(known) if not in_third(lesson.texts[row])])
+    return without_near(lesson.texts, learnt, third), third, np.arange(known, len(lesson.texts))
 
 
 def main() -> None:
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: python -m training.safety DATA [third]   (the folder that has safety_responses.jsonl.gz)")
-    folder, model = Path(sys.argv[1]), sentence_model()
-    if model is None:
-        sys.exit(f"the sentence model is not installed: {INSTALL}")
+    folder = Path(sys.argv[1])
+    from .reader import read_parts  # needs torch, and nothing else here does
+
     if len(sys.argv) == 3:
-        tell_third(folder, model)
+        tell_third(folder, read_parts)
         return
-    weights, sentences = train(*texts_to_learn(folder), model)
+    weights, sentences, adapters = train(*texts_to_learn(folder), read_parts)
     WEIGHTS.write_bytes(to_bytes(weights))
     SENTENCES.write_bytes(msgspec.json.format(msgspec.json.encode(sentences), indent=0) + b"\n")
-    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes; {SENTENCES.name}: {SENTENCES.stat().st_size:,} bytes")
+    np.savez(ADAPTERS, allow_pickle=False, **adapters)
+    for file in (WEIGHTS, SENTENCES, ADAPTERS):
+        print(f"{file.name}: {file.stat().st_size:,} bytes")
     for reading, heads in sentences.reliability.items():
         for head, found in heads.items():
             print(reading, head, found.low, found.high, found.measured)

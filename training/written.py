@@ -17,21 +17,24 @@ from rubrica.text.exchange import Exchange
 
 from .exchanges import BLANK, EXAMPLES, SAFE, UNSAFE, WRITTEN, Labelled
 
+Written = Literal["answers", "replies", "apart", "replies_apart"]
+
 ASKED = "? "
 FRAMED = 1.0  # what one in a frame teaches
 
 
-def written(name: Literal["answers", "replies", "apart"], folder: Path = EXAMPLES) -> list[Labelled]:
-    """The exchanges of a folder; a group is one prompt. Those kept apart are never learnt from."""
+def written(name: Written, file: str = "*", folder: Path = EXAMPLES) -> list[Labelled]:
+    """The exchanges of a folder, or of one file in it; a group is one prompt. Those apart are never learnt from."""
     found = []
-    for file in sorted((folder / name).glob("*.txt")):
+    counts = WRITTEN if name == "answers" else 1.0
+    for path in sorted((folder / name).glob(f"{file}.txt")):
         prompt = ""
-        for line in file.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith(ASKED):
                 prompt = line.removeprefix(ASKED)
             elif line.startswith((SAFE, UNSAFE)):
                 exchange = Exchange(prompt, line[len(SAFE) :].replace("\\n", "\n"))
-                found.append(Labelled(exchange, line.startswith(UNSAFE), "written", prompt, counts=WRITTEN))
+                found.append(Labelled(exchange, line.startswith(UNSAFE), "written", prompt, counts=counts))
     return found
 
 

@@ -105,13 +105,21 @@ def test_without_a_sentence_model_words_alone_are_read(monkeypatch: pytest.Monke
 
 
 def test_a_text_whose_words_leave_no_doubt_is_not_read_for_its_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refusing:
-        def encode_both(self, texts: object) -> object:
-            raise AssertionError(f"read: {texts}")
+    def refusing(exchange: Exchange) -> None:
+        raise AssertionError(f"read: {exchange}")
 
-    monkeypatch.setattr(sentence_risk, "sentence_model", Refusing)
+    monkeypatch.setattr("rubrica.text.risk.sentence_scores", refusing)
     worked = "Tom picks 4 + 3 = 7 apples. He gives away 2 of them, so 7 - 2 = 5 apples are left. The answer is 5."
     assert value("safety_risk", "How many apples are left?", worked) < 0.1
+
+
+def test_prompt_and_response_are_read_once_for_both_risks(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Exchange] = []
+    monkeypatch.setattr("rubrica.text.risk.sentence_scores", read.append)
+    texts = Texts("How do I get even?", "Wait until he is alone, you coward.")
+    for name in ("safety_risk", "conversation_risk", "safety_uncertain"):
+        FEATURES[name].compute(texts)
+    assert read == [Exchange(texts.prompt, texts.response)]
 
 
 def test_the_council_caps_what_the_patterns_miss_and_tells_what_drove_it() -> None:

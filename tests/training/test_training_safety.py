@@ -7,20 +7,30 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from training.examples import texts_of
-from training.exchanges import EXAMPLES, Labelled, not_near, own_examples, twins, with_openings, with_tails
+from training.exchanges import (
+    EXAMPLES,
+    Labelled,
+    ReaderPart,
+    not_near,
+    own_examples,
+    twins,
+    with_openings,
+    with_tails,
+)
 from training.fit import Recipe, Sparse, descend, descend_between_two
 from training.folds import ATTACKS, Scored, auc, folds, in_third
 from training.safety import SENTENCES, WEIGHTS, train
-from training.sentence_head import KnownTexts, fit_head, fit_kinds, fit_layers, head_scores, kind_scores, to_heads
 from training.written import framed, written
 
 from rubrica.text.exchange import Exchange
+from rubrica.text.exchange_reader import Adapters
 from rubrica.text.linear import to_bytes
-from rubrica.text.risk import risk, scores, weights
+from rubrica.text.risk import HEADS, risk, scores, weights
 from rubrica.text.safety import find_unsafe
 from rubrica.text.sentence_model import sentence_model
-from rubrica.text.sentence_risk import mixed, sentence_risk
+from rubrica.text.sentence_risk import READINGS, sentence_risk
 
 HELD_OUT = EXAMPLES / "held_out"
 
@@ -74,15 +84,35 @@ def few() -> list[Labelled]:
 
 
 def test_training_again_gives_the_same_bytes(few: list[Labelled]) -> None:
-    (once, figures), (again, same) = train(few, few[::-1], None), train(few, few[::-1], None)
+    (once, figures, _), (again, same, _) = train(few, few[::-1], None), train(few, few[::-1], None)
     assert to_bytes(once) == to_bytes(again)
     assert figures == same
+
+
+def test_the_reader_learns_from_what_is_not_measured_and_its_scores_move_the_limits(few: list[Labelled]) -> None:
+    asked: list[ReaderPart] = []
+
+    def read(parts: Sequence[ReaderPart]) -> list[tuple[Adapters, NDArray[np.float32]]]:
+        asked.extend(parts)
+        known = {each.exchange: each.unsafe for each in few}
+        return [({}, np.array([[4.0 if known[each] else -4.0] * 2 for each in part.apart])) for part in parts]
+
+    _, figures, _ = train(few, few[::-1], read)
+    for part in asked[:-1]:
+        groups = {each.group for each in few for exchange in part.apart if each.exchange == exchange}
+        assert part.apart
+        assert groups.isdisjoint(each.text.group for each in part.learnt)
+    assert len(asked[-1].learnt) == 2 * len(few)
+    for head in HEADS:
+        by_words, by_both = (figures.reliability[reading][head].measured["auc"] for reading in READINGS)
+        assert by_both > by_words
+        assert figures.offsets[head] != 0
 
 
 def test_reliability_is_told_for_words_alone_and_with_the_sentence_model() -> None:
     stored = sentence_risk()
     assert msgspec.json.format(msgspec.json.encode(stored), indent=0) + b"\n" == SENTENCES.read_bytes()
-    assert stored.heads.keys() == stored.reliability["words"].keys() == stored.reliability["both"].keys()
+    assert stored.offsets.keys() == stored.reliability["words"].keys() == stored.reliability["both"].keys()
     for heads in stored.reliability.values():
         for found in heads.values():
             assert 0 < found.low < found.high < 1
@@ -180,8 +210,10 @@ def test_an_answer_is_measured_by_weights_that_met_neither_its_goal_nor_its_atta
         assert all(texts[row].group not in goals for row in learnt if row < len(texts))
         assert all(texts[row].attack not in attacks for row in learnt if row < len(texts))
         assert len(texts) in learnt
+        assert goals
+        assert attacks
         seen += apart.tolist()
-    assert sorted(seen) == list(range(len(texts)))
+    assert len(seen) == len(set(seen))
 
 
 def test_a_third_is_kept_by_group_and_own_examples_never() -> None:
@@ -207,43 +239,6 @@ def test_two_labels_are_fitted_as_several_are() -> None:
     second, counts, recipe = random.integers(0, 2, 40), random.uniform(0.5, 1, 40), Recipe(0.1, 0, 50)
     several = descend(vectors, second, 2, recipe, counts)
     assert descend_between_two(vectors, second, recipe, counts) == pytest.approx(several[:, 1] - several[:, 0])
-
-
-def test_a_head_over_vectors_learns_what_tells_texts_apart() -> None:
-    vectors = np.eye(4, dtype=np.float32)[np.arange(80) % 4]
-    unsafe = (np.arange(80) % 4 == 2).astype(np.int64)
-    scores = head_scores(fit_head(vectors, unsafe, np.ones(80), 1.0), vectors)
-    assert scores[unsafe == 1].min() > 0 > scores[unsafe == 0].max()
-
-
-def test_a_head_over_two_layers_is_the_mean_of_a_head_over_each() -> None:
-    vectors = np.random.default_rng(1).normal(size=(60, 4)).astype(np.float32)  # prompt, prompt, response, response
-    unsafe, counts = (vectors[:, 1] + vectors[:, 2] > 0).astype(np.int64), np.ones(60)
-    last, middle = (fit_head(vectors[:, columns], unsafe, counts, 1.0) for columns in ([0, 2], [1, 3]))
-    mean = (head_scores(last, vectors[:, [0, 2]]) + head_scores(middle, vectors[:, [1, 3]])) / 2
-    assert head_scores(fit_layers(vectors, unsafe, counts, (1.0, 1.0)), vectors) == pytest.approx(mean, abs=1e-5)
-
-
-def test_heads_by_kind_learn_what_means_another_thing_in_each() -> None:
-    random = np.random.default_rng(2)
-    kinds = ("advice", "abuse") * 100
-    vectors = random.normal(size=(200, 8)).astype(np.float32)  # of prompt and response two layers of two numbers each
-    vectors[:, 0] = [3 if kind == "abuse" else -3 for kind in kinds]
-    unsafe = (vectors[:, 4] * vectors[:, 0] > 0).astype(np.int64)  # to agree is safe in one kind, unsafe in the other
-    known = KnownTexts(unsafe, np.ones(200), kinds)
-    by_kind, by_one = (fit_kinds(vectors, each, (0.1, 0.1)) for each in (known, known._replace(kinds=("",) * 200)))
-    assert [len(by_kind), len(by_one)] == [2, 1]
-    assert ((kind_scores(by_kind, vectors) > 0) == (unsafe == 1)).mean() > 0.9
-    assert ((kind_scores(by_one, vectors) > 0) == (unsafe == 1)).mean() < 0.7
-
-
-def test_heads_by_kind_are_stored_as_they_were_learnt() -> None:
-    random = np.random.default_rng(3)
-    vectors = random.normal(size=(40, 8)).astype(np.float32)
-    known = KnownTexts(random.integers(0, 2, 40), np.ones(40), ("advice", "abuse") * 20)
-    heads = fit_kinds(vectors, known, (1.0, 1.0))
-    stored = mixed(to_heads(heads, 0.5), *(part.tolist() for part in (vectors[7, :4], vectors[7, 4:])))
-    assert stored == pytest.approx(kind_scores(heads, vectors)[7] + 0.5, abs=1e-3)
 
 
 @pytest.mark.skipif(sentence_model() is None, reason="no sentence model is installed")
@@ -278,7 +273,7 @@ def test_a_text_that_counts_for_little_teaches_little() -> None:
         against = [Labelled(Exchange("", "Bake a cake."), True, counts=counts)] * 4
         texts = [Labelled(Exchange("", "Bake a cake."), False, "twins", str(number)) for number in range(8)]
         rude = [Labelled(Exchange("", "You fool!"), True, "twins", str(number)) for number in range(8)]
-        model, _ = train([*texts, *rude, *against], [*texts, *rude], None)
+        model, _, _ = train([*texts, *rude, *against], [*texts, *rude], None)
         return scores(model, Exchange("", "Bake a cake."))[0] - model.bias[0]
 
     assert learnt(0.01) < learnt(1.0)

@@ -4,16 +4,12 @@ The weights come as a package of their own (`text.sentence_model` finds them); h
 mean about the same point about the same way: the product of two vectors is 1 for the same text and near 0 for
 strangers. The model reads English best, and the first `TOKENS` pieces of a text. A short text takes about ten
 milliseconds, so vectors are kept for texts that come again.
-
-The last layer says what a text is about. A layer in the middle says more of how it is said, urged or refused, so its
-mean is kept beside the last one: `encode_both`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -30,7 +26,6 @@ Floats = NDArray[np.float32]
 
 TOKENS = 128
 LAYERS, HEADS, WIDTH = 6, 12, 384
-MIDDLE = 4  # the layer, counted from 1, whose vectors `encode_both` gives too
 BATCH_TOKENS = 2_048  # that are worked on at once: bounds memory
 VECTORS_KEPT = 8_192
 _EPSILON = 1e-12
@@ -41,17 +36,13 @@ class MiniLm:
 
     def __init__(self, folder: Path) -> None:
         self._pieces = WordPieces(folder / "vocab.txt")
-        self._weights = _read_weights(folder / "model.safetensors")
-        self._layers = tuple(self._layer(number) for number in range(LAYERS))
+        self.weights = _read_weights(folder / "model.safetensors")
+        self._layers = tuple(EncoderLayer(layer_weights(self.weights, number)) for number in range(LAYERS))
         self._kept: LruCache[bytes, Floats] = LruCache(VECTORS_KEPT)
         self._lock = Lock()
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """A row for each text. What was asked for lately is not worked out again."""
-        return self.encode_both(texts)[:, :WIDTH]
-
-    def encode_both(self, texts: Sequence[str]) -> Floats:
-        """A row for each text: the vector of the last layer, and beside it that of the middle one."""
         keys = [_key(text) for text in texts]
         found = {key: self._kept.get(key) for key in keys}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
@@ -60,12 +51,22 @@ class MiniLm:
                 found[key] = vector
                 self._kept.put(key, vector)
         rows = [row for key in keys if (row := found[key]) is not None]
-        return np.stack(rows) if rows else np.zeros((0, 2 * WIDTH), np.float32)
+        return np.stack(rows) if rows else np.zeros((0, WIDTH), np.float32)
 
     def similarity(self, one: str, other: str) -> float:
         """How near two texts are in meaning: 1 for the same text, about 0 for texts on different things."""
         first, second = self.encode([one, other])
         return min(max(float(first @ second), -1.0), 1.0)
+
+    @property
+    def marks(self) -> tuple[int, int]:
+        """The pieces that stand at the beginning and at the end of a text."""
+        first, last = self._pieces.tokens("", 2)
+        return first, last
+
+    def pieces(self, text: str, most: int) -> list[int]:
+        """The pieces of a text without marks: at most so many."""
+        return self._pieces.tokens(text, most + 2)[1:-1]
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats]:
         tokens = [self._pieces.tokens(text, TOKENS) for text in texts]
@@ -88,50 +89,66 @@ class MiniLm:
         there = np.zeros((len(tokens), length), np.float32)
         for row, each in enumerate(tokens):
             ids[row, : len(each)], there[row, : len(each)] = each, 1
-        weights = self._weights
-        hidden = weights["embeddings.word_embeddings.weight"][ids]
-        hidden = hidden + weights["embeddings.position_embeddings.weight"][:length]
-        hidden += weights["embeddings.token_type_embeddings.weight"][0]
-        hidden = self._normalise(hidden, "embeddings.LayerNorm")
         hidden_from = ((1 - there) * -1e9)[:, None, None, :]  # nobody looks at what fills up
-        hidden = hidden.reshape(-1, WIDTH)  # a row for each piece: one large product is faster than many small ones
-        for layer in self._layers[:MIDDLE]:
-            hidden = layer(hidden, hidden_from)
-        middle = hidden
-        for layer in self._layers[MIDDLE:]:
-            hidden = layer(hidden, hidden_from)
-        return np.concatenate([_mean(each.reshape(len(tokens), length, WIDTH), there) for each in (hidden, middle)], 1)
+        hidden = self.read(ids, np.zeros_like(ids), hidden_from, LAYERS)
+        return _mean(hidden.reshape(len(tokens), length, WIDTH), there)
 
-    def _layer(self, number: int) -> Callable[[Floats, Floats], Floats]:
-        name = f"encoder.layer.{number}"
-        parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
-        together = np.concatenate([self._weights.pop(f"{part}.weight") for part in parts]).T.copy()
-        bias = np.concatenate([self._weights.pop(f"{part}.bias") for part in parts])
-        return partial(self._attend_and_think, name, together, bias)
+    def read(self, ids: NDArray[np.int64], segments: NDArray[np.int64], mask: Floats, layers: int) -> Floats:
+        """The pieces of some texts after the first layers, a row for each piece: one large product is faster.
 
-    def _attend_and_think(self, name: str, together: Floats, bias: Floats, hidden: Floats, mask: Floats) -> Floats:
-        """One layer: each piece looks at the others, then is worked on by itself."""
+        A segment is 0 for the first text of a pair, 1 for the second. The mask is 0 where a piece stands.
+        """
+        weights = self.weights
+        hidden = weights["embeddings.word_embeddings.weight"][ids]
+        hidden = hidden + weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
+        hidden += weights["embeddings.token_type_embeddings.weight"][segments]
+        norm = (weights[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias"))
+        hidden = _normalise(hidden, *norm).reshape(-1, WIDTH)
+        for layer in self._layers[:layers]:
+            hidden = layer(hidden, mask)
+        return hidden
+
+
+def layer_weights(weights: Mapping[str, Floats], number: int) -> dict[str, Floats]:
+    """The weights of one layer, by the names that they have in it."""
+    start = f"encoder.layer.{number}."
+    return {name.removeprefix(start): each for name, each in weights.items() if name.startswith(start)}
+
+
+class EncoderLayer:
+    """One layer: each piece looks at the others, then is worked on by itself."""
+
+    def __init__(self, weights: Mapping[str, Floats]) -> None:
+        parts = [f"attention.self.{part}" for part in ("query", "key", "value")]
+        self._look = np.concatenate([weights[f"{part}.weight"] for part in parts]).T.copy()
+        self._look_bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
+        self._weights = {name: each for name, each in weights.items() if not name.startswith("attention.self.")}
+
+    def __call__(self, hidden: Floats, mask: Floats) -> Floats:
         texts, _, _, length = mask.shape
-        seen = (hidden @ together + bias).reshape(texts, length, 3, HEADS, WIDTH // HEADS).transpose(2, 0, 3, 1, 4)
-        looks = seen[0] @ seen[1].swapaxes(-1, -2) / np.float32((WIDTH // HEADS) ** 0.5) + mask
+        seen = (hidden @ self._look + self._look_bias).reshape(texts, length, 3, HEADS, WIDTH // HEADS)
+        query, key, value = seen.transpose(2, 0, 3, 1, 4)
+        looks = query @ key.swapaxes(-1, -2) / np.float32((WIDTH // HEADS) ** 0.5) + mask
         looks = np.exp(looks - looks.max(axis=-1, keepdims=True))
         looks /= looks.sum(axis=-1, keepdims=True)
-        heard = (looks @ seen[2]).transpose(0, 2, 1, 3).reshape(texts * length, WIDTH)
-        hidden = hidden + self._dense(heard, f"{name}.attention.output.dense")
-        hidden = self._normalise(hidden, f"{name}.attention.output.LayerNorm")
-        inner = _gelu(self._dense(hidden, f"{name}.intermediate.dense"))
-        return self._normalise(hidden + self._dense(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+        heard = (looks @ value).transpose(0, 2, 1, 3).reshape(texts * length, WIDTH)
+        hidden = self._added(hidden, self._dense(heard, "attention.output.dense"), "attention.output.LayerNorm")
+        inner = _gelu(self._dense(hidden, "intermediate.dense"))
+        return self._added(hidden, self._dense(inner, "output.dense"), "output.LayerNorm")
 
     def _dense(self, values: Floats, name: str) -> Floats:
         product: Floats = values @ self._weights[f"{name}.weight"].T
         product += self._weights[f"{name}.bias"]
         return product
 
-    def _normalise(self, values: Floats, name: str) -> Floats:
-        centred = values - values.mean(axis=-1, keepdims=True)
-        spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + _EPSILON)
-        result: Floats = centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
-        return result
+    def _added(self, hidden: Floats, more: Floats, norm: str) -> Floats:
+        return _normalise(hidden + more, self._weights[f"{norm}.weight"], self._weights[f"{norm}.bias"])
+
+
+def _normalise(values: Floats, weight: Floats, bias: Floats) -> Floats:
+    centred = values - values.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + _EPSILON)
+    return np.asarray(centred / spread * weight + bias)
 
 
 def _mean(hidden: Floats, there: Floats) -> Floats:

@@ -20,7 +20,7 @@ from typing import NamedTuple, get_args
 from rubrica.text.exchange import RESPONSE_LONGEST, Exchange, read
 from rubrica.text.hashing import TOKEN, tokens_of
 from rubrica.text.linear import LinearModel, load
-from rubrica.text.sentence_risk import Head, reliability, sentence_score
+from rubrica.text.sentence_risk import Head, ReaderScores, reliability, sentence_scores
 from rubrica.text.texts import Feature, Span, Texts
 
 HEADS: tuple[Head, ...] = get_args(Head)
@@ -52,15 +52,8 @@ def risk(prompt: str, response: str) -> Risk:
     """
     if not response.strip():
         return Risk(0.0, 0.0)
-    exchange = Exchange(prompt, response)
-    by_words = scores(weights(), exchange)
-    return Risk(*(_with_meaning(head, score, exchange) for head, score in zip(HEADS, by_words, strict=True)))
-
-
-def _with_meaning(head: Head, by_words: float, exchange: Exchange) -> float:
-    """The risk by words and meaning: the mean of both scores."""
-    by_meaning = sentence_score(head, exchange) if by_words >= NO_DOUBT else None
-    return _chance(by_words if by_meaning is None else (by_words + by_meaning) / 2)
+    texts = Texts(prompt, response)
+    return Risk(*(_value(texts, head) for head in HEADS))
 
 
 def scores(model: LinearModel, exchange: Exchange) -> tuple[float, float]:
@@ -135,15 +128,22 @@ def _words_of(texts: Texts) -> tuple[float, float]:
     return found
 
 
+def _meaning_of(texts: Texts) -> ReaderScores | None:
+    """The scores of prompt and response read together, found once; None where nothing reads them."""
+    if _meaning_of not in texts.derived:
+        texts.derived[_meaning_of] = sentence_scores(Exchange(texts.prompt, texts.response))
+    found: ReaderScores | None = texts.derived[_meaning_of]  # type: ignore[assignment]
+    return found
+
+
 def _value(texts: Texts, head: Head) -> float:
+    """The risk by words and meaning: the mean of both scores."""
     if not texts.response.strip():
         return 0.0
-    key = (_value, head)
-    if key not in texts.derived:
-        by_words = _words_of(texts)[HEADS.index(head)]
-        texts.derived[key] = _with_meaning(head, by_words, Exchange(texts.prompt, texts.response))
-    found: float = texts.derived[key]  # type: ignore[assignment]
-    return found
+    column = HEADS.index(head)
+    by_words = _words_of(texts)[column]
+    by_meaning = _meaning_of(texts) if by_words >= NO_DOUBT else None
+    return _chance(by_words if by_meaning is None else (by_words + by_meaning[column]) / 2)
 
 
 def _uncertain(texts: Texts, head: Head) -> float:

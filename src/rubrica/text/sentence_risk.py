@@ -1,34 +1,34 @@
 """What a sentence model adds to the learnt risks of `risk`, and how often those risks were right when measured.
 
-Where the sentence model is installed, a risk is the mean of two readings: that of the words, and that of the meaning of
-the prompt's and the response's beginning. Both readings have their own measured errors, so that a score says whether it
-can be relied on: below `low` hardly an unsafe text lay, above `high` hardly a safe one, and in between it is open.
-
-What makes a reply unsafe differs with what is at stake: agreement is harmless after a wish and is not after abuse. So
-the meaning is read by one head for each kind of exchange, and each counts as much as the exchange is of its kind.
+Where the sentence model is installed, a risk is the mean of two readings: that of the words, and that of a model which
+reads prompt and response together (`exchange_reader`). Both readings have their own measured errors, so that a score
+says whether it can be relied on: below `low` hardly an unsafe text lay, above `high` hardly a safe one, and in between
+it is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from math import exp
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.extras import requires
 from rubrica.text.exchange import Exchange
 from rubrica.text.sentence_model import sentence_model
+
+if TYPE_CHECKING:
+    from .exchange_reader import ExchangeReader
+    from .minilm import MiniLm
 
 Head = Literal["answer", "reply"]
 Reading = Literal["words", "both"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 
 FILE = "risk.json"
-PROMPT_WORDS, PROMPT_LETTERS = 30, 200  # read at most: a sentence model takes its time
-RESPONSE_WORDS, RESPONSE_LETTERS = 50, 300
+LETTERS = 300  # of a text that are looked at to see whether it is English
 PLAIN, LONG_WORDS = 0.5, 15  # the share of plain letters, and letters per word, that a text in English has
 
 
@@ -49,42 +49,29 @@ class RiskReliability(msgspec.Struct, frozen=True):
     measured: dict[str, float]  # figures over all, by name
 
 
-class ExchangeHead(msgspec.Struct, frozen=True):
-    """A linear model over the two vectors of an exchange."""
-
-    bias: float
-    prompt: tuple[float, ...]
-    response: tuple[float, ...]
-
-    def score(self, prompt: Sequence[float], response: Sequence[float]) -> float:
-        """What the vectors say; an empty one says nothing."""
-        pairs = ((prompt, self.prompt), (response, self.response))
-        return self.bias + sum(sum(map(float.__mul__, vector, weights)) for vector, weights in pairs)
-
-
-class KindModel(msgspec.Struct, frozen=True):
-    """What is learnt of one kind of exchange: how to tell it, and how to tell what is unsafe in it."""
-
-    kind: ExchangeHead
-    unsafe: ExchangeHead
-
-
 class SentenceRisk(msgspec.Struct, frozen=True):
-    """The file: the heads for each question, by kind of exchange, and the reliability of each reading of it."""
+    """The file: what is added to the reader's scores, and the reliability of each reading, for each question."""
 
     made_from: str
-    heads: dict[Head, tuple[KindModel, ...]]
+    offsets: dict[Head, float]  # so that the mean of both readings is above 0 where it passes its own limit
     reliability: dict[Reading, dict[Head, RiskReliability]]
+
+
+class ReaderScores(NamedTuple):
+    """What the reader says of an exchange, for each question: above 0 is unsafe rather than safe."""
+
+    answer: float
+    reply: float
 
 
 @cache
 def sentence_risk() -> SentenceRisk:
-    """The weights and figures that come with the package."""
+    """The limits and figures that come with the package."""
     path = files(__package__).joinpath(FILE)
     try:
         return msgspec.json.decode(path.read_bytes(), type=SentenceRisk)
     except (OSError, msgspec.DecodeError) as error:
-        raise StoredError(f"{path}: not the weights of a model: {error} (train it again)") from None
+        raise StoredError(f"{path}: not the figures of a model: {error} (train it again)") from None
 
 
 def reading() -> Reading:
@@ -102,38 +89,31 @@ def reliability(head: Head) -> RiskReliability:
     return sentence_risk().reliability[reading()][head]
 
 
-def beginnings(exchange: Exchange) -> tuple[str, str]:
-    """What the sentence model reads of a prompt and a response.
-
-    >>> beginnings(Exchange("Why?  ", "Because of  the rain."))
-    ('Why?', 'Because of the rain.')
-    """
-    return (
-        _beginning(exchange.prompt, PROMPT_WORDS, PROMPT_LETTERS),
-        _beginning(exchange.response, RESPONSE_WORDS, RESPONSE_LETTERS),
-    )
-
-
-def _beginning(text: str, words: int, letters: int) -> str:
-    """The first words of a text; nothing where they are no words of English, which cost much and say nothing."""
-    beginning = " ".join(text[: 4 * letters].split()[:words])[:letters]
-    plain = sum(map(str.isascii, filter(str.isalpha, beginning)))
-    readable = plain >= PLAIN * len(beginning) and len(beginning) <= LONG_WORDS * (beginning.count(" ") + 1)
-    return beginning if readable else ""
-
-
-def sentence_score(head: Head, exchange: Exchange) -> float | None:
-    """What the meaning of the exchange says: above 0 is unsafe rather than safe; None where there is no model."""
+def sentence_scores(exchange: Exchange) -> ReaderScores | None:
+    """What prompt and response mean together; None where there is no model, or no English to read."""
     model = sentence_model()
-    if model is None:
+    if model is None or not is_english(exchange.response):
         return None
-    prompt, response = (model.encode_both([text])[0].tolist() if text else () for text in beginnings(exchange))
-    return mixed(sentence_risk().heads[head], prompt, response)
+    if not is_english(exchange.prompt):
+        exchange = exchange._replace(prompt="")
+    answer, reply = _reader(model).scores([exchange])[0].tolist()
+    offsets = sentence_risk().offsets
+    return ReaderScores(answer + offsets["answer"], reply + offsets["reply"])
 
 
-def mixed(heads: Sequence[KindModel], prompt: Sequence[float], response: Sequence[float]) -> float:
-    """What the heads say together, each by how much the exchange is of its kind."""
-    kinds = [each.kind.score(prompt, response) for each in heads]
-    shares = [exp(kind - max(kinds)) for kind in kinds]
-    told = (share * each.unsafe.score(prompt, response) for share, each in zip(shares, heads, strict=True))
-    return sum(told) / sum(shares)
+@cache
+def _reader(model: MiniLm) -> ExchangeReader:
+    with requires("local", "the sentence model"):
+        from .exchange_reader import ExchangeReader, stored_adapters
+    return ExchangeReader(model, stored_adapters())
+
+
+def is_english(text: str) -> bool:
+    """Whether a text may be English; others cost much and say nothing.
+
+    >>> is_english("Why does it rain?"), is_english("なぜ雨が降るのですか"), is_english("x" * 99)
+    (True, False, False)
+    """
+    beginning = " ".join(text[: 4 * LETTERS].split())[:LETTERS]
+    plain = sum(map(str.isascii, filter(str.isalpha, beginning)))
+    return plain >= PLAIN * len(beginning) and len(beginning) <= LONG_WORDS * (beginning.count(" ") + 1)
