@@ -173,9 +173,11 @@ def _conversation() -> Iterator[Figure]:
 
 
 def _question_types() -> Iterator[Figure]:
-    rows = own("question_types")
-    right = [(found := classify_question(row["prompt"])) is not None and found.type == row["type"] for row in rows]
-    yield measured(_figure("classifiers/question_type", OWN_SET, "right", "≥ 0.75"), range(len(rows)), share_of(right))
+    for name, title in (("question_types", OWN_SET), ("everyday_questions", "everyday questions of our own")):
+        rows = own(name)
+        right = [(found := classify_question(row["prompt"])) is not None and found.type == row["type"] for row in rows]
+        about = _figure("classifiers/question_type", title, "right", "≥ 0.75")
+        yield measured(about, range(len(rows)), share_of(right))
 
 
 def _maths_grades() -> Iterator[Figure]:

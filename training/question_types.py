@@ -61,11 +61,17 @@ class Lessons:
 
 def all_lessons() -> Lessons:
     """Everything that is learnt from."""
-    return Lessons.of(read_examples(EXAMPLES, LABELS), crossing().examples(TIMES))
+    return Lessons.of(read_examples(EXAMPLES, LABELS), [*crossing().examples(TIMES), *everyday().examples(TIMES)])
 
 
 def crossing() -> Crossing:
+    """Fields of knowledge, crossed with tasks."""
     return Crossing.read(EXAMPLES / "crossed.yaml")
+
+
+def everyday() -> Crossing:
+    """Household, travel and family, crossed with tasks."""
+    return Crossing.read(EXAMPLES / "everyday.yaml")
 
 
 def train(lessons: Lessons) -> LinearModel:

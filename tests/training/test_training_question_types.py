@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from training.crossed import Crossing
-from training.examples import Example, digest, read_examples
+from training.examples import Example, digest, read_examples, read_groups
 from training.question_types import (
     EXAMPLES,
     HEAD_RECIPE,
@@ -14,6 +18,7 @@ from training.question_types import (
     WEIGHTS,
     all_lessons,
     crossing,
+    everyday,
     right_by_label,
     train,
     types_by_words,
@@ -25,6 +30,8 @@ from rubrica.text.question_type import word_weights as weights
 
 # A processor may round a sum differently in its last digit, which moves a weight that lies between two bytes by one.
 MOST_MOVED = 0.001
+SETS = Path(__file__).parents[2] / "benchmarks" / "sets"
+RUN = 4  # words in a row
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +63,65 @@ def test_examples_that_were_kept_apart_get_their_type() -> None:
 
 def test_no_example_is_both_learnt_and_kept_apart() -> None:
     learnt = [example.text.lower().strip(" ?.!") for example in read_examples(EXAMPLES, LABELS)]
-    learnt += [each.example.text.lower().strip(" ?.!") for each in crossing().examples(1)]
+    for made in (crossing(), everyday()):
+        learnt += [each.example.text.lower().strip(" ?.!") for each in made.examples(1)]
     apart = {example.text.lower().strip(" ?.!") for folder in HELD_OUT for example in read_examples(folder, LABELS)}
+    measured = {example.text.lower().strip(" ?.!") for example in (*own_set("question_types"), *own_set(EVERYDAY))}
     assert len(learnt) == len(set(learnt)), "an example stands twice"
     assert apart.isdisjoint(learnt)
+    assert measured.isdisjoint(learnt)
+
+
+EVERYDAY = "everyday_questions"
+
+
+def own_set(name: str) -> list[Example]:
+    """One of the sets that only measure."""
+    lines = (SETS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [Example(row["prompt"], row["type"]) for row in map(json.loads, lines)]
+
+
+def test_most_everyday_questions_get_their_type_by_words_alone() -> None:
+    classify, asked = types_by_words(weights()), own_set(EVERYDAY)
+    assert len(asked) == 60
+    assert sum(classify(example.text) == example.label for example in asked) / len(asked) >= 0.75
+
+
+def test_no_learnt_example_shares_several_words_in_a_row_with_an_everyday_question() -> None:
+    asked = set().union(*(runs(example.text) for example in own_set(EVERYDAY)))
+    learnt = [*read_examples(EXAMPLES, LABELS), *(each.example for each in everyday().examples(4))]
+    assert asked
+    assert {run: text.text for text in learnt for run in runs(text.text) & asked} == {}
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Words in a row, at least two of which have four letters or more."""
+    words = re.findall(r"[\w']+", text.lower())
+    every = (tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1))
+    return {run for run in every if sum(len(word) > 3 for word in run) >= 2}
+
+
+def test_words_of_permission_alone_are_not_moral() -> None:
+    groups = read_groups(EXAMPLES / "groups.yaml")
+    permission = {"should", "ok", "okay", "allowed", "legal", "darf", "можно"}
+    assert permission <= set(groups["permission"])
+    assert permission.isdisjoint(groups["morals"])
+    assert {"wrong", "fair", "unethical"} <= set(groups["morals"])
+
+
+@pytest.mark.parametrize(
+    ("form", "label"),
+    [
+        ("Can I freeze {}?", "FACTUAL"),
+        ("How do I clean {}?", "TECHNICAL"),
+        ("Should I buy {} or save the money?", "ANALYTICAL"),
+        ("Write a funny rhyme about {}.", "CREATIVE"),
+        ("Is it wrong to steal {}?", "ETHICAL"),
+    ],
+)
+def test_the_task_decides_and_not_the_thing(form: str, label: str) -> None:
+    asked = [Example(form.format(thing), label) for thing in ("pea soup", "a rucksack", "bread rolls")]
+    assert right_by_label(types_by_words(weights()), asked) == {label: 1.0}
 
 
 @pytest.mark.parametrize(
