@@ -31,7 +31,7 @@ from rubrica.text.question_type import word_weights as weights
 # A processor may round a sum differently in its last digit, which moves a weight that lies between two bytes by one.
 MOST_MOVED = 0.001
 SETS = Path(__file__).parents[2] / "benchmarks" / "sets"
-RUN = 4  # words in a row
+RUN = 6  # words in a row
 
 
 @pytest.fixture(scope="module")
