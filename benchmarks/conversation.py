@@ -32,7 +32,6 @@ EMPATHY_GOAL, PER_TURN, PER_DIALOGUE = 0.85, 0.35, 0.50
 DIALOGUE_TURNS = 4  # replies of one kind that stand for a dialogue: the set has single replies only
 SEED, LEVEL = 16, 0.9
 TALK = Path(__file__).parent / "sets" / "companion_talk.jsonl"
-CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
 
 
 def conversation_table() -> Table:
@@ -121,24 +120,6 @@ def talk_table() -> Table:
             figures = _with_interval(scored, lambda drawn: fmean(score for _, score, _ in drawn))
             table.add_row(what + note, f"{len(half)}", *figures)
     return table
-
-
-def contrast_table() -> Table:
-    """Near-opposites: texts that have a cue, and beside each a harmless one in nearly the same words."""
-    title = "Companion: near-opposites that no weight has seen (examples of our own)"
-    table = _table(title, "cue", "texts", "found", "harmless taken for it")
-    rows = [json.loads(line) for line in CONTRASTS.read_text(encoding="utf-8").splitlines()]
-    settings = rubrica.load(PACK).settings
-    limits = {"prompt": settings["danger_at"], "response": settings["veto_at"]}
-    heard = [(row["cue"], row["has"], _contrast(row) >= limits[cues()[row["cue"]].field]) for row in rows]
-    for name in [*dict.fromkeys(row["cue"] for row in rows), "all"]:
-        own = [(has, found) for cue_name, has, found in heard if name in ("all", cue_name)]
-        table.add_row(name, f"{len(own)}", *(_share(found for has, found in own if has is side) for side in (True, False)))
-    return table
-
-
-def _contrast(row: dict[str, str]) -> float:
-    return cue(Texts(**{cues()[row["cue"]].field: row["text"]}), row["cue"])
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -27,9 +26,9 @@ Floats = NDArray[np.float64]
 EXAMPLES = Path(__file__).parent / "examples"
 WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / FILE
 APART_EVERY = 3
-SHRINK_MEANING, SHRINK_MIDDLE, SHRINK_SHAPE = 0.1, 0.03, 0.3  # the price of large weights
+SHRINK_MEANING, SHRINK_SHAPE = 0.1, 0.3  # the price of large weights
 FILLED = 4  # times that a form of `turn_forms.yaml` is filled
-ROUNDS = 3  # of choosing the sentence that speaks most for a cue
+ROUNDS = 4  # of choosing the sentence that speaks most for a cue
 STEPS = 50
 DANGERS = ("crisis", "abuse", "medical", "minor")
 EMPATHY = {"w": "warmth", "u": "understanding", "a": "asking_on"}
@@ -45,7 +44,6 @@ class CueExample:
     has_not: frozenset[str]
     group: str = ""  # texts of one situation
     apart: bool = False
-    contrast: bool = False  # told from its opposite by meaning alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +123,7 @@ def turn_examples() -> list[CueExample]:
         for group, label, text in single_turns()
         for has in (frozenset({label, "distress"} if label != "none" else ()),)
     ]
-    return [*hurts, *calm, *endangered, *more, *turn_contrasts()]
-
-
-def turn_contrasts() -> list[CueExample]:
-    """What is dangerous, and beside it what only sounds like it; of a danger, nothing is said about the other dangers."""
-    folder, every, found = EXAMPLES / "companion_safety", frozenset((*DANGERS, "grief", "distress")), []
-    written = [(f"contrast {at}", *each) for at, each in enumerate(labelled(folder / "contrasts.txt"))]
-    forms = Crossing.read(folder / "contrast_forms.yaml").examples(FILLED)
-    filled = [(f"form {each.template}", each.example.label, each.example.text) for each in forms]
-    for group, label, text in (*written, *filled):
-        has = frozenset({label, "distress"} if label != "none" else ())
-        has_not = frozenset() if label in DANGERS else every - has
-        found.append(CueExample(text, has, has_not, group, contrast=True))
-    return found
+    return [*hurts, *calm, *endangered, *more]
 
 
 def single_turns() -> Iterator[tuple[str, str, str]]:
@@ -172,13 +157,10 @@ def reply_examples() -> list[CueExample]:
         elif each.danger in DANGERS:
             has |= {"help"}
         found.append(CueExample(each.reply, has, has_not, each.group, each.apart))
-    folder = EXAMPLES / "companion_safety"
-    for file, plain in (("replies", every | {"help"}), ("reply_contrasts", every)):  # a contrast may name help, or not
-        for number, (label, text) in enumerate(labelled(folder / f"{file}.txt")):
-            has = frozenset({"help" if label == "helps" else UNSAFE[label]} if label not in ("fine", "chat") else ())
-            cold = frozenset({"warmth", "understanding"} if label == "chat" else ())
-            opposed = file == "reply_contrasts"
-            found.append(CueExample(text, has, (plain | cold) - has, f"{file} {number}", contrast=opposed))
+    for number, (label, text) in enumerate(labelled(EXAMPLES / "companion_safety" / "replies.txt")):
+        has = frozenset({"help" if label == "helps" else UNSAFE[label]} if label not in ("fine", "chat") else ())
+        cold = frozenset({"warmth", "understanding"} if label == "chat" else ())
+        found.append(CueExample(text, has, (every | {"help"} | cold) - has, f"reply {number}"))
     return found
 
 
@@ -195,12 +177,6 @@ def examples_of(field: Field) -> list[CueExample]:
     """Every example for the cues of a field."""
     own = [each for each in own_examples() if all(cues()[name].field == field for name in each.has)]
     return [*own, *(turn_examples() if field == "prompt" else [*empathy_examples(), *reply_examples()])]
-
-
-@cache
-def texts_read(field: Field, text: str) -> Texts:
-    """A text with what was read of it: every cue of a field reads the same ones, and vectors take long."""
-    return Texts(**{field: text})
 
 
 # --- fitting ------------------------------------------------------------------------------------------------
@@ -221,7 +197,7 @@ class Lines:
         places: list[int] = []
         width = 0
         for place, text in enumerate(texts):
-            read = texts_read(field, text)
+            read = Texts(**{field: text})
             shapes = np.array([shape_of(name, passage.text) for passage in passages(read, field)])
             if not by_meaning and name != "asking_on":
                 shapes[:, 1:] = 0  # without meaning, "you" and "I" say little and would cost much
@@ -244,8 +220,7 @@ class Lines:
     def prices(self) -> Floats:
         """What a large weight costs, by column; the last, which every row has, costs nothing."""
         shape = self.numbers.shape[1] - self.meaning - 1
-        last, middle = [SHRINK_MEANING] * (self.meaning // 2), [SHRINK_MIDDLE] * (self.meaning // 2)
-        return np.array([*last, *middle, *[SHRINK_SHAPE] * shape, 1e-4])
+        return np.array([SHRINK_MEANING] * self.meaning + [SHRINK_SHAPE] * shape + [1e-4])
 
 
 def fit_lines(lines: Lines, has: NDArray[np.bool_]) -> Floats:
@@ -272,18 +247,14 @@ def _newton(numbers: Floats, wanted: Floats, counts: Floats, prices: Floats) -> 
         bend = (numbers * (counts * chance * (1 - chance))[:, None]).T @ numbers + np.diag(prices)
         step = np.linalg.solve(bend, slope)
         found = found - step
-        if np.abs(step).max() < 1e-5:
+        if np.abs(step).max() < 1e-7:
             break
     return found
 
 
 def fit_cue(name: str, examples: Sequence[CueExample], *, by_meaning: bool) -> CueWeights:
     """The weights of one cue."""
-    known = [
-        each
-        for each in examples
-        if name in each.has | each.has_not and (by_meaning or not each.contrast)  # phrases cannot tell opposites
-    ]
+    known = [each for each in examples if name in each.has | each.has_not]
     lines = Lines.of(name, [each.text for each in known], by_meaning=by_meaning)
     found = fit_lines(lines, np.array([name in each.has for each in known]))
     rounded = [round(float(weight), 3) for weight in found]

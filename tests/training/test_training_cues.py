@@ -5,20 +5,10 @@ from __future__ import annotations
 import json
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from training.cues import (
-    WEIGHTS,
-    digest_of,
-    empathy_examples,
-    exchanges,
-    fit_cue,
-    learnt_examples,
-    reply_examples,
-    turn_examples,
-)
+from training.cues import WEIGHTS, digest_of, empathy_examples, exchanges, fit_cue, learnt_examples, turn_examples
 
 from rubrica.text.cues import cue, weights
 from rubrica.text.lexicon import lexicon
@@ -27,7 +17,6 @@ from rubrica.text.words import WORD
 
 RUN = 3  # words in a row that two halves must not share
 TALK = Path(__file__).parents[2] / "benchmarks" / "sets" / "companion_talk.jsonl"
-CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
@@ -54,7 +43,7 @@ def test_the_halves_of_the_companions_examples_share_no_run_of_words() -> None:
     )
     shared = set().union(*(runs(each.reply) for each in learnt)) & set().union(*(runs(each.reply) for each in apart))
     assert shared == set()
-    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn ", "contrast "))]
+    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn "))]
     one, other = (
         set(chain.from_iterable(runs(t.text) for t in turns if t.apart is wanted)) for wanted in (False, True)
     )
@@ -66,19 +55,6 @@ def test_the_forms_share_no_run_of_words_with_the_set_that_measures_everyday_tal
     said = {json.loads(line)["prompt"] for line in TALK.read_text(encoding="utf-8").splitlines()}
     assert len(said) == 100
     assert forms & set(chain.from_iterable(map(runs, said))) == set()
-
-
-def test_nothing_learnt_shares_a_run_of_words_with_the_near_opposites_that_measure() -> None:
-    contrasts = ("contrast ", "reply_contrasts ")
-    learnt = [each for each in (*turn_examples(), *reply_examples()) if each.group.startswith(contrasts)]
-    assert len(learnt) >= 400
-    kept = set(chain.from_iterable(runs(row["text"]) for row in near_opposites()))
-    assert {each.text for each in learnt if runs(each.text) & kept} == set()
-
-
-def near_opposites() -> list[dict[str, Any]]:
-    """Texts that have a cue, and harmless ones in nearly the same words."""
-    return [json.loads(line) for line in CONTRASTS.read_text(encoding="utf-8").splitlines()]
 
 
 def test_training_gives_the_weights_of_the_package() -> None:

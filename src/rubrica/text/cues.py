@@ -38,14 +38,6 @@ LIKELY = 0.5  # from here on the sentences are shown as evidence
 _CLAUSE_END = lazy_pattern(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
 _YOU = lazy_pattern(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
 _ME = lazy_pattern(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
-# What turns a phrase into its opposite where it stands right before it. "Can't" does not: "I can't stop cutting myself".
-_DENIAL = lazy_pattern(
-    r"(?:\b(?:not|never|no need|can't promise|cannot promise)|(?:do|does|did|is|are|was|wo|would|need|should)n't)"
-    r"(?: (?:ever|even|want|wants|wanna|to|going|gonna|be|being|feel|feeling|trying|planning|think|thinking|about|of|have"
-    r"|should|need|you|you're)){0,3} $",
-    re.IGNORECASE,
-)
-DENIAL_LENGTH = 50  # characters before a phrase that are looked at
 
 
 class CuePassage(NamedTuple):
@@ -155,29 +147,21 @@ def _passage(whole: str, start: int, end: int) -> CuePassage:
 
 
 def shape_of(name: str, sentence: str) -> tuple[float, ...]:
-    """What a sentence shows without its meaning.
-
-    A phrase of the cue, a question, "you", "I", a question with "you", and that its only phrases are denied.
+    """What a sentence shows without its meaning: a phrase of the cue, a question, "you", "I", a question with "you".
 
     >>> shape_of("asking_on", "How are you feeling?")
-    (1.0, 1.0, 1.0, 0.0, 1.0, 0.0)
-    >>> shape_of("crisis", "I would never harm myself.")
-    (0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    (1.0, 1.0, 1.0, 0.0, 1.0)
     """
-    starts = [start for pattern in patterns(name) for start, _ in pattern.spans(sentence)]
-    phrase = any(not _DENIAL.search(sentence[max(0, start - DENIAL_LENGTH) : start]) for start in starts)
+    phrase = any(pattern.count(sentence, 1) for pattern in patterns(name))
     asks, you, me = "?" in sentence, bool(_YOU.search(sentence)), bool(_ME.search(sentence))
-    return tuple(map(float, (phrase, asks, you, me, asks and you, bool(starts) and not phrase)))
+    return tuple(map(float, (phrase, asks, you, me, asks and you)))
 
 
 @cached_reading
 def vectors(texts: Texts, field: Field) -> Floats | None:
-    """A vector for each passage, of what it is about and how that is said; None without the sentence model.
-
-    Opposites are about the same: only the middle of the model tells wanting to live from wanting to die.
-    """
+    """A vector for each passage; None without the sentence model."""
     model = sentence_model()
-    return None if model is None else model.encode_both([passage.text for passage in passages(texts, field)])
+    return None if model is None else model.encode([passage.text for passage in passages(texts, field)])
 
 
 @cached_reading

@@ -4,9 +4,6 @@ The weights come as a package of their own (`text.sentence_model` finds them); h
 mean about the same point about the same way: the product of two vectors is 1 for the same text and near 0 for
 strangers. The model reads English best, and the first `TOKENS` pieces of a text. A short text takes about ten
 milliseconds, so vectors are kept for texts that come again.
-
-The last layer says what a text is about. A layer in the middle says more of how it is said, urged or refused, so its
-mean is kept beside the last one: `encode_both`.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ Floats = NDArray[np.float32]
 
 TOKENS = 128
 LAYERS, HEADS, WIDTH = 6, 12, 384
-MIDDLE = 4  # the layer, counted from 1, whose vectors `encode_both` gives too
 BATCH_TOKENS = 2_048  # that are worked on at once: bounds memory
 VECTORS_KEPT = 8_192
 _EPSILON = 1e-12
@@ -47,10 +43,6 @@ class MiniLm:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """A row for each text. What was asked for lately is not worked out again."""
-        return self.encode_both(texts)[:, :WIDTH]
-
-    def encode_both(self, texts: Sequence[str]) -> Floats:
-        """A row for each text: the vector of the last layer, and beside it that of the middle one."""
         keys = [_key(text) for text in texts]
         found = {key: self._kept.get(key) for key in keys}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
@@ -59,7 +51,7 @@ class MiniLm:
                 found[key] = vector
                 self._kept.put(key, vector)
         rows = [row for key in keys if (row := found[key]) is not None]
-        return np.stack(rows) if rows else np.zeros((0, 2 * WIDTH), np.float32)
+        return np.stack(rows) if rows else np.zeros((0, WIDTH), np.float32)
 
     def similarity(self, one: str, other: str) -> float:
         """How near two texts are in meaning: 1 for the same text, about 0 for texts on different things."""
@@ -98,11 +90,8 @@ class MiniLm:
         for row, each in enumerate(tokens):
             ids[row, : len(each)], there[row, : len(each)] = each, 1
         hidden_from = ((1 - there) * -1e9)[:, None, None, :]  # nobody looks at what fills up
-        middle = self.read(ids, np.zeros_like(ids), hidden_from, MIDDLE)
-        hidden = middle
-        for layer in self._layers[MIDDLE:]:
-            hidden = layer(hidden, hidden_from)
-        return np.concatenate([_mean(each.reshape(len(tokens), length, WIDTH), there) for each in (hidden, middle)], 1)
+        hidden = self.read(ids, np.zeros_like(ids), hidden_from, LAYERS)
+        return _mean(hidden.reshape(len(tokens), length, WIDTH), there)
 
     def read(self, ids: NDArray[np.int64], segments: NDArray[np.int64], mask: Floats, layers: int) -> Floats:
         """The pieces of some texts after the first layers, a row for each piece: one large product is faster.

@@ -29,9 +29,6 @@ class SentenceModel(Protocol):
     def encode(self, texts: Sequence[str]) -> Floats:
         """A row for each text."""
 
-    def encode_both(self, texts: Sequence[str]) -> Floats:
-        """A row for each text: what it is about, and beside it how that is said."""
-
     def similarity(self, one: str, other: str) -> float:
         """How near two texts are in meaning, -1 to 1."""
 
