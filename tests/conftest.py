@@ -28,11 +28,12 @@ settings.load_profile("rubrica")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays, with the little that nobody needs: looking for that takes a second."""
+    """What is imported and collected stays: scanning it for cycles took a third of collecting."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.collect()
         gc.freeze()
         gc.enable()
 
