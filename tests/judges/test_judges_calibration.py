@@ -22,7 +22,6 @@ from rubrica.judges.calibration import (
     apply,
     calibrate,
 )
-from rubrica.judges.curve_fit import learn_curve
 from rubrica.judges.labels import Label, read_labels
 from rubrica.model.calibration import Calibration
 from rubrica.model.context import Context
@@ -96,14 +95,14 @@ def test_a_harsher_judge_gets_an_offset_and_a_noisier_one_less_weight() -> None:
         for judge, lift, noise in (("even", 1.0, 0.3), ("harsh", -1.0, 0.3), ("noisy", 0.0, 2.0)):
             score = min(max(human + lift + chance.gauss(0, noise), 1), 10)
             labels.append(Label("tone", score, human, f"t{number}", judge))
-    curve = learn_curve(labels, SCALES["tone"])
-    judges = curve.judges
+    calibration = learned(labels)
+    judges = calibration.dimensions["tone"].judges
     assert judges["harsh"].offset == pytest.approx(1, abs=0.3)
     assert judges["even"].offset == pytest.approx(-1, abs=0.3)
     assert judges["noisy"].weight < 0.5 < 1 < judges["even"].weight
     assert {known.labels for known in judges.values()} == {80}
-    assert curve.corrected("harsh", 5) > curve.corrected("even", 5)
-    assert "tone" in learned(labels).panels  # and here a panel that hears the noisy one less errs a third as much
+    assert calibration.weights["tone"]["noisy"] == judges["noisy"].weight
+    assert apply(calibration, "tone", "harsh", 5) > apply(calibration, "tone", "even", 5)
 
 
 def test_too_few_labels_are_refused_in_words() -> None:

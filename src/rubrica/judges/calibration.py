@@ -181,7 +181,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
                 labels=items,
                 before=before,
                 after=with_spread(figures_of(weighed), weighed),
-                panel=learn_panel(labels, scale),
+                panel=learn_panel(labels, scale, folds),
             )
     if reason:
         return UncorrectedDimension(reason, before, after)

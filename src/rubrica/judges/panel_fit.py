@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -48,19 +48,23 @@ class _Items:
             units.append(unit)
         return cls(rows, truth, units, scale)
 
-    def learn(self, without: Collection[str] = ()) -> LinearCombination:
-        """Learn from the items of all groups but some."""
-        used = [place for place, unit in enumerate(self.units) if unit not in without]
-        return learn_combination([self.rows[place] for place in used], [self.truth[place] for place in used])
+    def learn(self, folds: Sequence[set[str]]) -> LinearCombination:
+        """Learn from the items of these folds."""
+        used = [place for place, unit in enumerate(self.units) if any(unit in fold for fold in folds)]
+        places = {place: n for n, place in enumerate(used)}
+        parts = [[places[place] for place in used if self.units[place] in fold] for fold in folds]
+        return learn_combination(
+            [self.rows[place] for place in used], [self.truth[place] for place in used], [p for p in parts if p]
+        )
 
 
 def try_panel(labels: Sequence[Label], scale: Scale, folds: Sequence[set[str]]) -> list[Pairs]:
     """By fold, what a panel that learned from the other folds makes of every item, beside what people gave."""
     items = _Items.of(labels, scale)
-    middle, half = _layout(scale)
     tried: list[Pairs] = []
     for fold in folds:
-        learned = panel_of(items.learn(without=fold), scale)
+        learned = panel_of(items.learn([other for other in folds if other is not fold]), scale)
+        middle, half = _layout(scale)
         tried.append(
             [
                 (learned_value(learned, {j: middle + half * x for j, x in row.items()}, scale), middle + half * true)
@@ -71,9 +75,9 @@ def try_panel(labels: Sequence[Label], scale: Scale, folds: Sequence[set[str]]) 
     return tried
 
 
-def learn_panel(labels: Sequence[Label], scale: Scale) -> LearnedPanel:
+def learn_panel(labels: Sequence[Label], scale: Scale, folds: Sequence[set[str]]) -> LearnedPanel:
     """The panel that all labels teach."""
-    return panel_of(_Items.of(labels, scale).learn(), scale)
+    return panel_of(_Items.of(labels, scale).learn(folds), scale)
 
 
 def panel_of(combination: LinearCombination, scale: Scale) -> LearnedPanel:
@@ -160,7 +164,7 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
             len(items),
             right,
         )
-    learned = learn_combination(rows, truth, sides=True)
+    learned = learn_combination(rows, truth, folds, sides=True)
     judges = {judge: round(weight, DECIMALS) for judge, weight in learned.weights.items()}
     return ChoiceFit(ChoiceWeights(judges=judges, labels=len(items), right=right), "", len(items), right)
 
@@ -208,8 +212,10 @@ def _choice_trial(
     mean, best, learned = [], [], []
     for fold in folds:
         others = [place for other in folds if other is not fold for place in other]
+        places = {place: n for n, place in enumerate(others)}
+        parts = [[places[place] for place in other] for other in folds if other is not fold]
         known, said = [rows[place] for place in others], [truth[place] for place in others]
-        combination = learn_combination(known, said, sides=True)
+        combination = learn_combination(known, said, parts, sides=True)
         top = _best_judge(known, said)
         for place in fold:
             mean.append(_credit(sum(rows[place].values()), truth[place]))

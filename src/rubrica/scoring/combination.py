@@ -1,48 +1,42 @@
 """A panel that learns: judges' scores put together by weights from labels, which may be below 0.
 
-Few labels cannot tell many judges apart, so no single way of combining them is trusted. Each simple way (all alike, one
-judge alone, one judge beside all, a weight for each) is a regression with a prior, and counts by its evidence: how
-likely the labels are under it, over all the weights that its prior allows. A way with more freedom has to earn it, and
-no label is set aside to find that out. All of them are straight lines, and so is what comes out. Whether it is used at
-all is for the caller to try: a majority needs no labels.
+Few labels cannot tell many judges apart, so no single way of combining them is trusted. Each simple way (the mean of
+all, all by their odds of being right, one judge alone, all with weights of their own) is fitted with shrinkage, tried
+on labels it was not fitted to, and counts by how well it did there. All of them are straight lines, and so is what
+comes out. Whether it is used at all is for the caller to try: a majority needs no labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import mul
 from statistics import fmean
 
-ALIKE, ALONE, BESIDE, EACH = 0.2, 0.35, 0.3, 0.15
-"""How far each way is believed in before any label is seen; what rests on one judge is shared among the judges."""
+BELIEF_IN_MEAN, BELIEF_IN_ODDS, BELIEF_IN_ONE, BELIEF_IN_WEIGHTS = 0.3, 0.45, 0.2, 0.05
+"""How far each way is believed in before any label is seen."""
+
+PRIOR_OF_POOL, PRIOR_OF_ONE, PRIOR_OF_WEIGHTS = 1.0, 4.0, 10.0
+"""Each slope is shrunk towards 0 as if so many labels (at the ends of the scale) had shown nothing."""
+
+PRIOR_OF_LOG_ODDS = 1.0
+"""The same where the slope is of log-odds."""
+
+COMMON_WEIGHT = 10.0
+"""How freely the weight that all judges share may move, when each also has one of its own."""
+
+PRIOR_ANSWERS = 4.0
+"""So many tosses of a coin are added to the record by which a judge's odds of being right are told."""
+
+SHARPNESS = 2.0
+"""The odds are raised to this power. Independent judges would want their logarithm; judges make the same mistakes, so
+three middling ones must not outvote a good one."""
 
 NEGLIGIBLE = 1e-4
-_STEPS, _LONGEST_STEP, _STILL = 30, 3.0, 1e-6
+_STEPS, _LONGEST_STEP = 12, 2.0
 _Columns = list[list[float]]  # by judge, then by item; 0 where a judge gave nothing
-_Matrix = list[list[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What slopes are expected to be: their mean, and how far from it they may lie (a standard deviation)."""
-
-    common: float
-    common_spread: float
-    alone: float
-    alone_spread: float
-    own_spread: float  # of a judge's own weight, where all have one
-
-
-OF_LOG_ODDS = Expected(common=2.0, common_spread=1.0, alone=3.0, alone_spread=1.5, own_spread=0.7)
-"""Slopes of log-odds, for votes from -1 to 1: whom to follow alone is right 82 to 99 times in 100."""
-
-OF_SCORES = Expected(common=1.0, common_spread=2.0, alone=1.0, alone_spread=2.0, own_spread=1.0)
-"""Slopes of scores: judges are taken at their word. The spreads are in units of the error that is left."""
-
-NOISE_LABELS, NOISE = 2.0, 0.1
-"""The squared error of scores is expected to be NOISE, as if so many labels had shown it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,211 +65,191 @@ class LinearCombination:
 
 
 def learn_combination(
-    rows: Sequence[Mapping[str, float]], truth: Sequence[float], *, sides: bool = False
+    rows: Sequence[Mapping[str, float]], truth: Sequence[float], folds: Sequence[Sequence[int]], *, sides: bool = False
 ) -> LinearCombination:
     """Weights for the judges of some labelled items.
 
-    Scores and labels are laid out from -1 to 1. With `sides`, labels are one of two sides that mean nothing by
-    themselves: what comes out are log-odds of the upper one, and a judge that leans to one side is taken at its word.
+    Scores and labels are laid out from -1 to 1. `folds` are the items by number, each in one fold; what belongs
+    together stands in the same. With `sides`, labels are one of two sides that mean nothing by themselves: what comes
+    out are log-odds of the upper one, and a judge that leans to one side is taken at its word.
 
     >>> said = [{"right": side, "fooled": -side if item % 3 else side} for item, side in enumerate([1, -1] * 30)]
-    >>> learned = learn_combination(said, [1, -1] * 30, sides=True)
-    >>> learned.weights["right"] > 2, abs(learned.weights["fooled"]) < 0.5
+    >>> folds = [range(start, 60, 5) for start in range(5)]
+    >>> learned = learn_combination(said, [1, -1] * 30, folds, sides=True)
+    >>> learned.weights["right"] > 2, abs(learned.weights["fooled"]) < 0.1
     (True, True)
     """
     judges = sorted({judge for row in rows for judge in row})
-    given = [[row[judge] for row in rows if judge in row] for judge in judges]
-    centres = [fmean(own) if own and not sides else 0.0 for own in given]
-    level = fmean(truth) if truth and not sides else 0.0
-    columns = [
-        [row[judge] - centre if judge in row else 0.0 for row in rows]
-        for judge, centre in zip(judges, centres, strict=True)
-    ]
-    weights = _weights(columns, [value - level for value in truth], sides=sides)
-    return LinearCombination(level, dict(zip(judges, weights, strict=True)), dict(zip(judges, centres, strict=True)))
+    ways = _ways(len(judges), sides=sides)
+    loss = _surprise if sides else _square
+    lost = [0.0] * len(ways)
+    for fold in folds:
+        others = sorted(set(range(len(rows))) - set(fold))
+        layout = _Layout.of([rows[item] for item in others], [truth[item] for item in others], judges, sides=sides)
+        fitted = [way.fit(layout) for way in ways]
+        tried = [(_distances(rows[item], judges, layout.centres), truth[item]) for item in fold]
+        for place, weights in enumerate(fitted):
+            lost[place] += math.fsum(loss(layout.level + sum(map(mul, weights, given)), true) for given, true in tried)
+    layout = _Layout.of(rows, truth, judges, sides=sides)
+    weights = [0.0] * len(judges)
+    for way, belief in zip(ways, _beliefs(ways, lost, len(rows), sides=sides), strict=True):
+        if belief > NEGLIGIBLE:
+            weights = [total + belief * own for total, own in zip(weights, way.fit(layout), strict=True)]
+    return LinearCombination(
+        layout.level, dict(zip(judges, weights, strict=True)), dict(zip(judges, layout.centres, strict=True))
+    )
 
 
-def _weights(columns: _Columns, truth: Sequence[float], *, sides: bool) -> list[float]:
-    """The mean of what every way makes of the labels, by how far each is believed in once they are seen."""
-    ways = _ways(columns, OF_LOG_ODDS if sides else OF_SCORES)
-    fit = _fit_sides if sides else _fit_scores
-    fits = [fit(way.columns, truth, way.prior) for way in ways]
-    logs = [math.log(way.belief) + found.evidence for way, found in zip(ways, fits, strict=True)]
-    odds = [math.exp(log - max(logs)) for log in logs]
-    weights = [0.0] * len(columns)
-    for way, found, own in zip(ways, fits, odds, strict=True):
-        if (belief := own / sum(odds)) > NEGLIGIBLE:
-            for slope, shares in zip(found.slopes, way.shares, strict=True):
-                for judge, share in shares.items():
-                    weights[judge] += belief * slope * share
-    return weights
+def _square(said: float, true: float) -> float:
+    return (said - true) ** 2
+
+
+def _surprise(log_odds: float, true: float) -> float:
+    """How unlikely the true side was held to be: the negative logarithm of its chance."""
+    return math.log1p(math.exp(-max(-30.0, min(30.0, log_odds * true))))
 
 
 @dataclass(frozen=True, slots=True)
-class _Prior:
-    """What is expected of slopes: their means, and the inverse of their covariance."""
+class _Layout:
+    """Labelled items as columns of distances from each judge's centre, and labels as distances from the level."""
 
-    means: list[float]
-    precision: _Matrix
-
-    @classmethod
-    def apart(cls, *slopes: tuple[float, float]) -> _Prior:
-        """Of slopes that say nothing of each other, each with its mean and spread."""
-        precision = [
-            [spread**-2 if i == j else 0.0 for j in range(len(slopes))] for i, (_, spread) in enumerate(slopes)
-        ]
-        return cls([mean for mean, _ in slopes], precision)
+    columns: _Columns
+    truth: list[float]
+    centres: list[float]
+    level: float
 
     @classmethod
-    def around_common(cls, count: int, expected: Expected) -> _Prior:
-        """Of a slope for each judge, around one that all share (Sherman and Morrison's inverse)."""
-        own, common = expected.own_spread**2, (expected.common_spread / count) ** 2
-        shared = common / (own * (own + count * common))
-        precision = [[(i == j) / own - shared for j in range(count)] for i in range(count)]
-        return cls([expected.common / count] * count, precision)
-
-    def apart_from(self, slopes: Sequence[float]) -> list[float]:
-        """The precision times the distance of some slopes from what is expected."""
-        distance = [slope - mean for slope, mean in zip(slopes, self.means, strict=True)]
-        return [sum(map(mul, row, distance)) for row in self.precision]
+    def of(
+        cls, rows: Sequence[Mapping[str, float]], truth: Sequence[float], judges: Sequence[str], *, sides: bool
+    ) -> _Layout:
+        given = [[row[judge] for row in rows if judge in row] for judge in judges]
+        centres = [fmean(own) if own and not sides else 0.0 for own in given]
+        level = fmean(truth) if truth and not sides else 0.0
+        distances = [_distances(row, judges, centres) for row in rows]
+        columns = [list(column) for column in zip(*distances, strict=True)] or [[] for _ in judges]
+        return cls(columns, [value - level for value in truth], centres, level)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way to combine: how far it is believed in beforehand, and what it gives slopes to."""
+    """One way to combine: how far it is believed in beforehand, and the weights that it gives."""
 
     belief: float
-    columns: _Columns
-    prior: _Prior
-    shares: list[dict[int, float]]  # for each column, what of it is which judge's
+    fit: Callable[[_Layout], list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """The likeliest slopes, and the logarithm of how likely the labels are, up to what all ways share."""
-
-    slopes: list[float]
-    evidence: float
+def _distances(row: Mapping[str, float], judges: Sequence[str], centres: Sequence[float]) -> list[float]:
+    return [row[judge] - centre if judge in row else 0.0 for judge, centre in zip(judges, centres, strict=True)]
 
 
-def _ways(columns: _Columns, expected: Expected) -> list[_Way]:
-    count = len(columns)
-    if not count:
-        return []
-    alone = expected.alone, expected.alone_spread
-    every = dict.fromkeys(range(count), 1 / count)
-    if count == 1:
-        return [_Way(1.0, columns, _Prior.apart(alone), [every])]
-    mean = [fmean(values) for values in zip(*columns, strict=True)]
-    common = expected.common, expected.common_spread
-    ways = [
-        _Way(ALIKE, [mean], _Prior.apart(common), [every]),
-        _Way(EACH, columns, _Prior.around_common(count, expected), [{judge: 1.0} for judge in range(count)]),
+def _ways(judges: int, *, sides: bool) -> list[_Way]:
+    def along(direction: Callable[[_Layout], list[float]], prior: float) -> Callable[[_Layout], list[float]]:
+        return lambda layout: _scaled(direction(layout), layout, prior, sides=sides)
+
+    alone = [
+        _Way(BELIEF_IN_ONE / judges, along(partial(_alone, place), PRIOR_OF_LOG_ODDS if sides else PRIOR_OF_ONE))
+        for place in range(judges)
     ]
-    for judge, column in enumerate(columns):
-        ways += [
-            _Way(ALONE / count, [column], _Prior.apart(alone), [{judge: 1.0}]),
-            _Way(
-                BESIDE / count,
-                [mean, column],
-                _Prior.apart((0.0, expected.common_spread), alone),
-                [every, {judge: 1.0}],
-            ),
-        ]
-    return ways
+    if judges == 1:
+        return alone
+    prior = PRIOR_OF_LOG_ODDS if sides else PRIOR_OF_POOL
+    pooled = [
+        _Way(BELIEF_IN_MEAN, along(_alike, prior)),
+        _Way(BELIEF_IN_ODDS, along(partial(_by_odds, sides=sides), prior)),
+    ]
+    return [*pooled, *alone] if sides else [*pooled, _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
 
 
-def _fit_sides(columns: _Columns, truth: Sequence[float], prior: _Prior) -> _Fit:
-    """Logistic regression by Newton's method; its evidence by Laplace's."""
-    slopes = list(prior.means)
+def _beliefs(ways: Sequence[_Way], lost: Sequence[float], items: int, *, sides: bool) -> list[float]:
+    """How far each way is believed in once its losses on left-out labels are known; they sum to 1."""
+    logs = [
+        math.log(way.belief) - (loss if sides else items / 2 * math.log(max(loss / items, 1e-9)))
+        for way, loss in zip(ways, lost, strict=True)
+    ]
+    most = max(logs)
+    odds = [math.exp(log - most) for log in logs]
+    return [own / sum(odds) for own in odds]
+
+
+def _scaled(direction: Sequence[float], layout: _Layout, prior: float, *, sides: bool) -> list[float]:
+    """Weights in a direction, as large as the labels say."""
+    pooled = [sum(map(mul, direction, values)) for values in zip(*layout.columns, strict=True)]
+    slope = _log_odds_slope(pooled, layout.truth, prior) if sides else _slope(pooled, layout.truth, prior)
+    return [slope * own for own in direction]
+
+
+def _slope(given: Sequence[float], truth: Sequence[float], prior: float) -> float:
+    along: float = sum(map(mul, given, truth))
+    own: float = sum(map(mul, given, given))
+    return along / (own + prior)
+
+
+def _log_odds_slope(given: Sequence[float], truth: Sequence[float], prior: float) -> float:
+    """The slope of log-odds that makes the labels likeliest (logistic regression, by Newton's method)."""
+    slope = 0.0
     for _ in range(_STEPS):
-        said = _said(columns, slopes, truth)
-        wrong = [true / (1 + math.exp(_within(log * true))) for log, true in zip(said, truth, strict=True)]
-        pull = [
-            sum(map(mul, column, wrong)) - back for column, back in zip(columns, prior.apart_from(slopes), strict=True)
-        ]
-        bends = [abs(own) * (1 - abs(own)) for own in wrong]
-        lower = cholesky(_products(columns, prior.precision, bends))
-        step = _solved(lower, pull)
-        longest = max(map(abs, step))
-        slopes = [
-            slope + own * min(1.0, _LONGEST_STEP / max(longest, _STILL))
-            for slope, own in zip(slopes, step, strict=True)
-        ]
-        if longest < _STILL:
-            break
-    said = _said(columns, slopes, truth)
-    likely = -math.fsum(math.log1p(math.exp(-_within(log * true))) for log, true in zip(said, truth, strict=True))
-    distance = [slope - mean for slope, mean in zip(slopes, prior.means, strict=True)]
-    likely -= sum(map(mul, distance, prior.apart_from(slopes))) / 2
-    return _Fit(slopes, likely + _log_root(cholesky(prior.precision)) - _log_root(lower))
+        pull, bend = -prior * slope, prior
+        for value, true in zip(given, truth, strict=True):
+            wrong = 1 / (1 + math.exp(max(-30.0, min(30.0, slope * value * true))))
+            pull += true * value * wrong
+            bend += value * value * wrong * (1 - wrong)
+        slope += max(-_LONGEST_STEP, min(_LONGEST_STEP, pull / bend))
+    return slope
 
 
-def _fit_scores(columns: _Columns, truth: Sequence[float], prior: _Prior) -> _Fit:
-    """Linear regression with an error that is not known; its evidence is exact."""
-    lower = cholesky(_products(columns, prior.precision, [1.0] * len(truth)))
-    back = [sum(map(mul, row, prior.means)) for row in prior.precision]
-    along = [sum(map(mul, column, truth)) + own for column, own in zip(columns, back, strict=True)]
-    slopes = _solved(lower, along)
-    left = sum(map(mul, truth, truth)) + sum(map(mul, prior.means, back)) - sum(map(mul, slopes, along))
-    count = NOISE_LABELS + len(truth)
-    fit = -count / 2 * math.log(max(left, 0.0) + NOISE_LABELS * NOISE)
-    return _Fit(slopes, fit + _log_root(cholesky(prior.precision)) - _log_root(lower))
+def _alike(layout: _Layout) -> list[float]:
+    """The same weight for every judge."""
+    return [1 / len(layout.columns)] * len(layout.columns)
 
 
-def _said(columns: _Columns, slopes: Sequence[float], truth: Sequence[float]) -> list[float]:
-    if not truth:
-        return []
-    return [sum(map(mul, slopes, values)) for values in zip(*columns, strict=True)]
+def _by_odds(layout: _Layout, *, sides: bool) -> list[float]:
+    """Weights by the odds of being on the side of the label: none for a coin.
+
+    A judge worse than a coin has a weight below 0 where there are two sides: then the other one is likely right. Of a
+    scale, being off says nothing of where to look instead.
+    """
+    odds = []
+    for column in layout.columns:
+        sure = (max(-1.0, min(1.0, given * true)) for given, true in zip(column, layout.truth, strict=True))
+        right = sum((1 + own) / 2 for own in sure)
+        chance = (right + PRIOR_ANSWERS / 2) / (len(layout.truth) + PRIOR_ANSWERS)
+        lead = (chance / (1 - chance)) ** SHARPNESS
+        odds.append(lead - 1 if sides else lead if chance > 0.5 else 0.0)
+    total = sum(map(abs, odds))
+    return [own / total for own in odds] if total else _alike(layout)
 
 
-def _within(log_odds: float) -> float:
-    return max(-30.0, min(30.0, log_odds))
+def _alone(place: int, layout: _Layout) -> list[float]:
+    """All weight for one judge."""
+    return [float(other == place) for other in range(len(layout.columns))]
 
 
-def _products(columns: _Columns, precision: _Matrix, by: Sequence[float]) -> _Matrix:
-    """The precision of slopes once labels are seen."""
-    found = [list(row) for row in precision]
+def _weighed(layout: _Layout) -> list[float]:
+    """Weights of their own for all judges at once, each shrunk towards one that they share (ridge regression)."""
+    columns, count = layout.columns, len(layout.columns)
+    shared = PRIOR_OF_WEIGHTS**2 * COMMON_WEIGHT / count**2 / (1 + PRIOR_OF_WEIGHTS * COMMON_WEIGHT / count)
+    matrix = [[0.0] * count for _ in range(count)]
     for i, column in enumerate(columns):
-        weighed = list(map(mul, column, by))
         for j in range(i + 1):
-            found[i][j] += sum(map(mul, weighed, columns[j]))
-            found[j][i] = found[i][j]
-    return found
+            matrix[i][j] = matrix[j][i] = sum(map(mul, column, columns[j])) - shared
+        matrix[i][i] += PRIOR_OF_WEIGHTS
+    return solve(matrix, [sum(map(mul, column, layout.truth)) for column in columns])
 
 
-def solve(matrix: _Matrix, right: Sequence[float]) -> list[float]:
+def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
     """The solution of a system of linear equations whose matrix is symmetric and positive definite (Cholesky).
 
     >>> solve([[4.0, 2.0], [2.0, 5.0]], [8.0, 12.0])
     [1.0, 2.0]
     """
-    return _solved(cholesky(matrix), right)
-
-
-def cholesky(matrix: _Matrix) -> _Matrix:
-    """The rows of the lower triangle that, times itself turned over, is the matrix.
-
-    >>> cholesky([[4.0, 2.0], [2.0, 5.0]])
-    [[2.0], [1.0, 2.0]]
-    """
-    lower: _Matrix = []
-    for i in range(len(matrix)):
+    size = len(right)
+    lower: list[list[float]] = []
+    for i in range(size):
         row: list[float] = []
         for j in range(i):
             row.append((matrix[i][j] - sum(map(mul, row, lower[j]))) / lower[j][j])
         row.append(math.sqrt(max(matrix[i][i] - sum(map(mul, row, row)), 1e-12)))
         lower.append(row)
-    return lower
-
-
-def _log_root(lower: _Matrix) -> float:
-    """Half the logarithm of the determinant."""
-    return math.fsum(math.log(row[-1]) for row in lower)
-
-
-def _solved(lower: _Matrix, right: Sequence[float]) -> list[float]:
-    size = len(right)
     forward: list[float] = []
     for i in range(size):
         forward.append((right[i] - sum(map(mul, lower[i], forward))) / lower[i][i])
