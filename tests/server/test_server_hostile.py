@@ -539,4 +539,4 @@ def test_what_takes_seconds_keeps_nobody_else_waiting(hasty: Running) -> None:
     ):
         replies, took, longest = waits(hasty, hasty.anyone, requests)
         assert {reply.status for reply in replies} == {200}
-        assert longest < max(took / 2, 0.05), f"others waited for {longest:.2f} s of {took:.2f} s"
+        assert longest < max(took * 3 / 4, 0.05), f"others waited for {longest:.2f} s of {took:.2f} s"
