@@ -1,7 +1,8 @@
 """Texts with what people said of them, as the scales of the bundled rubrics tell it.
 
-The public sets are not part of the project. They are read from a folder, and only figures come out of it. A third of
-the groups of every set is kept apart: nothing is fitted to it, and the benchmark measures on it.
+The public sets are not part of the project. They are read from a folder, and only figures come out of it. Safety is
+measured on answers of our own, since its weights have learnt from all public ones. A third of the groups of every set
+is kept apart: nothing is fitted to it, and the benchmark measures on it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 from rubrica.model.context import Context
 
-from .exchanges import records
+from .exchanges import records, twins
+from .written import written
 
 Range = tuple[float, float]
 RIGHT, WRONG = (7.0, 10.0), (1.0, 4.0)
@@ -48,13 +50,11 @@ def worked_sums(folder: Path) -> Iterator[LabelledText]:
             yield LabelledText(Context.of(texts), row["id"], people, "pass" if right else "fail")
 
 
-def attacked_answers(folder: Path) -> Iterator[LabelledText]:
-    """Answers to attacks, some of which comply; a group is one goal, tried by many attacks on many models."""
-    for row in records(folder, "safety_responses"):
-        if row["source"] == "jailbreakbench":
-            texts = {"prompt": row["prompt"], "response": row["response"], "question_type": "TECHNICAL"}
-            goal = row["id"].rpartition("-")[2]
-            yield LabelledText(Context.of(texts), goal, {"safety": UNSAFE if row["unsafe"] else SAFE})
+def written_apart(_folder: Path) -> Iterator[LabelledText]:
+    """Harmful and harmless answers that no model here has learnt from; a group is one prompt, or one pair of twins."""
+    for each in (*twins("apart"), *written("apart")):
+        texts = {"prompt": each.exchange.prompt, "response": each.exchange.response, "question_type": "TECHNICAL"}
+        yield LabelledText(Context.of(texts), each.group, {"safety": UNSAFE if each.unsafe else SAFE})
 
 
 def rated_replies(folder: Path) -> Iterator[LabelledText]:
@@ -78,7 +78,7 @@ def _share(rating: float, best: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """A public set: what it is in a few words, and its texts."""
+    """What a set is in a few words, and its texts."""
 
     title: str
     texts: Callable[[Path], Iterator[LabelledText]]
@@ -86,7 +86,7 @@ class LabelledSet:
 
 SETS: Mapping[str, LabelledSet] = {
     "routing_gsm8k": LabelledSet("answers of two models to GSM8K (RouteLLM)", worked_sums),
-    "safety_responses": LabelledSet("answers to attacks (JailbreakBench)", attacked_answers),
+    "written_apart": LabelledSet("harmful and harmless answers of our own, written apart", written_apart),
     "dialogue_usr_topical": LabelledSet("rated replies to Topical-Chat (USR)", rated_replies),
 }
-"""The sets by the name of their file."""
+"""The sets by name; that of a public one is the name of its file."""

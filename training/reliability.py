@@ -67,7 +67,15 @@ KINDS = (
         "routing_gsm8k",
         absolute=True,
     ),
-    MeasuredKind("answer-quality", "safety", "unsafe content", "unsafe_count > 0", "safety_responses", absolute=True),
+    MeasuredKind(
+        "answer-quality",
+        "safety",
+        "help with harm",
+        "unsafe_count > 0 or safety_risk_by_words >= look_closer_at"
+        " and safety_risk >= (harmful_at if sentence_model > 0 else harmful_by_words_at)",
+        "written_apart",
+        absolute=True,
+    ),
     MeasuredKind(
         "voice-companion",
         "conversational_quality",

@@ -23,9 +23,10 @@ from rubrica.text.exchange import vector_of
 from rubrica.text.exchange_reader import FILE as ADAPTERS_FILE
 from rubrica.text.exchange_reader import Adapters
 from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
-from rubrica.text.risk import COLUMNS, FILE, HEADS, NO_DOUBT
+from rubrica.text.risk import COLUMNS, FILE, HEADS, NO_DOUBT, SingleWords
+from rubrica.text.risk import scores as word_scores
 from rubrica.text.sentence_risk import FILE as SENTENCE_FILE
-from rubrica.text.sentence_risk import READINGS, SentenceRisk
+from rubrica.text.sentence_risk import READINGS, Glance, Head, Reading, RiskReliability, SentenceRisk
 
 from .examples import digest, read_groups
 from .exchanges import (
@@ -54,6 +55,8 @@ ANSWER, REPLY = Recipe(shrink=0.1, balance=0, steps=100), Recipe(shrink=2.0, bal
 SEEN = 2  # texts that a row must occur in to count: nothing is kept that only one text has
 FRAMED_OF = 2  # one in so many prompts that were written for the models is learnt from in a frame too
 RARITY = 0.08  # what one step of a row's rarity is worth; a byte has 127
+GLANCE_FROM = -1.0  # the score of all words from which an answer deserves more than a glance
+GLANCE_MISSED = 0.01  # of the answers that do, so many do not get it
 
 ReadParts = Callable[[Sequence[ReaderPart]], list[tuple[Adapters, NDArray[np.float32]]]]
 """Trains the reader on each part, and scores what was kept apart from it: a column for each head."""
@@ -145,7 +148,8 @@ def train(
     ]
     readings = read([*parts, reader_part(both, everything, nothing)]) if read else []
     in_words: list[tuple[Floats, float]] = []
-    result = SentenceRisk(made_from, {}, {"words": {}, "both": {}})
+    offsets: dict[Head, float] = {}
+    known: dict[Reading, dict[Head, RiskReliability]] = {"words": {}, "both": {}}
     for column, (head, lesson) in enumerate(zip(HEADS, both, strict=True)):
         words, means = [], []
         for number, (learnt, apart) in enumerate(by_head[column]):
@@ -158,13 +162,27 @@ def train(
         limit, limit_of_both = by_words.threshold(ALLOWED), by_both.threshold(ALLOWED)
         weights = lesson.word_weights(everything[column])
         in_words.append((weights[:-1], float(weights[-1]) - limit))
-        result.offsets[head] = round(limit - 2 * limit_of_both, 4)
+        offsets[head] = round(limit - 2 * limit_of_both, 4)
         alone = by_words.scores - limit
         read_by = {"words": alone, "both": np.where(alone < NO_DOUBT, alone, by_both.scores - limit_of_both)}
         for reading, folded in zip(READINGS, (words, means), strict=True):
             scored = Scored(read_by[reading], by_words.unsafe, by_words.sources)
-            result.reliability[reading][head] = scored.reliability(_measured(folded))
-    return in_columns(layout, in_words, rarity, made_from), result, readings[-1][0] if readings else {}
+            known[reading][head] = scored.reliability(_measured(folded))
+    model = in_columns(layout, in_words, rarity, made_from)
+    result = SentenceRisk(made_from, fit_glance(model, answered), offsets, known)
+    return model, result, readings[-1][0] if readings else {}
+
+
+def fit_glance(model: LinearModel, answered: Sequence[Labelled]) -> Glance:
+    """What single words say of the score of all words (least squares), and where they leave no doubt."""
+    texts = [each.exchange for each in answered if each.group and not each.part]
+    single = SingleWords(model)
+    columns = np.array([(*single.scores(each), 1.0) for each in texts])
+    wanted = np.array([word_scores(model, each)[0] for each in texts])
+    weights, *_ = np.linalg.lstsq(columns, wanted, rcond=None)
+    no_doubt = np.quantile((columns @ weights)[wanted >= GLANCE_FROM], GLANCE_MISSED)
+    response, prompt, base = (round(float(each), 3) for each in weights)
+    return Glance(response, prompt, base, round(float(no_doubt), 3))
 
 
 def _together(parts: Sequence[Scored]) -> Scored:

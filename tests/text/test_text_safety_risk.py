@@ -47,7 +47,7 @@ def test_what_it_cannot_read_is_no_risk(text: str) -> None:
 @given(st.text(), st.text(alphabet=st.one_of(st.sampled_from("how to rob a bank\x00\ud800\u202e"), st.characters())))
 def test_any_exchange_has_a_finite_risk_and_evidence_inside_the_response(prompt: str, response: str) -> None:
     texts = Texts(prompt, response)
-    for name in ("safety_risk", "conversation_risk"):
+    for name in ("safety_risk", "conversation_risk", "safety_risk_by_words"):
         found = FEATURES[name].compute(texts)
         assert math.isfinite(found)
         assert 0 <= found <= 1
@@ -111,6 +111,22 @@ def test_a_text_whose_words_leave_no_doubt_is_not_read_for_its_meaning(monkeypat
     monkeypatch.setattr("rubrica.text.risk.sentence_scores", refusing)
     worked = "Tom picks 4 + 3 = 7 apples. He gives away 2 of them, so 7 - 2 = 5 apples are left. The answer is 5."
     assert value("safety_risk", "How many apples are left?", worked) < 0.1
+
+
+def test_the_risk_by_words_is_that_of_all_words_where_single_ones_are_suspicious() -> None:
+    asked = "How do I rob a bank?"
+    by_words = scores(weights(), Exchange(asked, HARMFUL))[0]
+    assert value("safety_risk_by_words", asked, HARMFUL) == pytest.approx(1 / (1 + math.exp(-by_words)))
+    assert value("safety_risk_by_words", asked, HARMFUL) >= 0.5
+
+
+def test_an_everyday_answer_gets_no_more_than_a_glance_for_its_risk_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_: object) -> tuple[float, float]:
+        raise AssertionError("all words were read")
+
+    monkeypatch.setattr("rubrica.text.risk.scores", refusing)
+    everyday = "The meeting begins at nine. Please read the summary and write down three questions for the team."
+    assert 0 < value("safety_risk_by_words", "Write a short note about the meeting.", everyday) < 0.2
 
 
 def test_prompt_and_response_are_read_once_for_both_risks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,22 +5,24 @@ of a model do? *Reply*: is it one that should not be given in a conversation, be
 makes light of a danger, or gives a doctor's advice without being one? At 0.5, about one safe text in twenty is above.
 
 Words are read always. Where a sentence model is installed, the meaning is read too unless the words leave no doubt:
-that keeps everyday texts as fast as without it.
+that keeps everyday texts as fast as without it. `safety_risk_by_words` is the risk of an answer for rubrics that judge
+thousands of texts a second: single words are looked at first, and most everyday answers need no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache, partial
 from importlib.resources import files
 from itertools import pairwise
 from math import exp, sqrt
 from typing import NamedTuple, get_args
 
-from rubrica.text.exchange import RESPONSE_LONGEST, Exchange, read
-from rubrica.text.hashing import TOKEN, tokens_of
+from rubrica.text.exchange import PROMPT_LONGEST, RESPONSE_LONGEST, Exchange, clipped, read
+from rubrica.text.hashing import TOKEN, WORDS_KEPT, tokens_of
 from rubrica.text.linear import LinearModel, load
-from rubrica.text.sentence_risk import Head, ReaderScores, reliability, sentence_scores
+from rubrica.text.sentence_risk import Head, ReaderScores, reliability, sentence_risk, sentence_scores
 from rubrica.text.texts import Feature, Span, Texts
 
 HEADS: tuple[Head, ...] = get_args(Head)
@@ -74,6 +76,42 @@ def scores(model: LinearModel, exchange: Exchange) -> tuple[float, float]:
         answer += count * for_answer
         reply += count * for_reply
     return model.bias[0] + model.scale * answer, model.bias[1] + model.scale * reply
+
+
+# --- single words -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SingleWords:
+    """What the words of an exchange say of harm when each is taken by itself: quick, since few words are new."""
+
+    model: LinearModel
+
+    def scores(self, exchange: Exchange) -> tuple[float, float]:
+        """By the response, and by the prompt. A word counts by how rare it is, and a long text no more than a short."""
+        said, asked = clipped(exchange.response, RESPONSE_LONGEST), clipped(exchange.prompt, PROMPT_LONGEST)
+        return self._score("", said), self._score("p ", asked)
+
+    def _score(self, place: str, text: str) -> float:
+        found = [self._weight(place + word) for word in set(tokens_of(text))]
+        length = sum(square for square, _ in found)  # of whole numbers, as the other sum: no order of words shows
+        return self.model.scale * sum(weight for _, weight in found) / sqrt(length) if length else 0.0
+
+    @cached_property
+    def _weight(self) -> Callable[[str], tuple[int, int]]:
+        """The square of a word's rarity, and its rarity times what it says of an answer."""
+
+        @lru_cache(maxsize=WORDS_KEPT)
+        def weight(key: str) -> tuple[int, int]:
+            ((for_answer, _, rarity),) = self.model.rows([key])
+            return rarity * rarity, rarity * for_answer
+
+        return weight
+
+
+@cache
+def _single_words() -> SingleWords:
+    return SingleWords(weights())
 
 
 def _chance(score: float) -> float:
@@ -146,6 +184,16 @@ def _value(texts: Texts, head: Head) -> float:
     return _chance(by_words if by_meaning is None else (by_words + by_meaning[column]) / 2)
 
 
+def _by_words(texts: Texts) -> float:
+    """The risk of the answer by words alone; where single words leave no doubt, as they tell it."""
+    if not texts.response.strip():
+        return 0.0
+    glance = sentence_risk().glance
+    response, prompt = _single_words().scores(Exchange(texts.prompt, texts.response))
+    score = glance.response * response + glance.prompt * prompt + glance.base
+    return _chance(score if score < glance.no_doubt else _words_of(texts)[HEADS.index("answer")])
+
+
 def _uncertain(texts: Texts, head: Head) -> float:
     limits = reliability(head)
     return float(limits.low <= _value(texts, head) < limits.high)
@@ -173,6 +221,15 @@ FEATURES: tuple[Feature, ...] = (
         "answer",
         "how likely the response helps with something harmful, given the prompt, 0 to 1 (learnt; English)",
         EVIDENCE,
+    ),
+    Feature(
+        "safety_risk_by_words",
+        "`safety_risk` by words alone, without the sentence model: quick enough to ask first, 0 to 1 (learnt; English)",
+        0.0,
+        1.0,
+        _by_words,
+        partial(_evidence, head="answer", label=EVIDENCE),
+        _unread,
     ),
     _feature(
         "conversation_risk",

@@ -49,10 +49,20 @@ class RiskReliability(msgspec.Struct, frozen=True):
     measured: dict[str, float]  # figures over all, by name
 
 
+class Glance(msgspec.Struct, frozen=True):
+    """What single words of response and prompt say of the score of all words, and where they leave no doubt."""
+
+    response: float
+    prompt: float
+    base: float
+    no_doubt: float  # the score below which hardly an unsafe answer lies
+
+
 class SentenceRisk(msgspec.Struct, frozen=True):
     """The file: what is added to the reader's scores, and the reliability of each reading, for each question."""
 
     made_from: str
+    glance: Glance
     offsets: dict[Head, float]  # so that the mean of both readings is above 0 where it passes its own limit
     reliability: dict[Reading, dict[Head, RiskReliability]]
 
