@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64encode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -319,3 +321,28 @@ def test_places_that_hold_no_run_are_told(bucket: Path, tmp_path: Path) -> None:
     store.write("evil/index.json", b'{"version": "1", "files": {"../../x": []}}')
     with pytest.raises(RubricaError, match="outside of the run"):
         StoredRun.open(f"s3://{BUCKET}/evil")
+
+
+class _EmptyContainer(BaseHTTPRequestHandler):
+    """A container that holds nothing, and remembers what it was asked for."""
+
+    def do_HEAD(self) -> None:
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.send_response(404)
+        self.send_header("x-ms-error-code", "BlobNotFound")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+def test_another_server_that_speaks_like_azures_may_be_one_without_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _EmptyContainer) as server:
+        server.asked = []  # type: ignore[attr-defined]
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "someone")
+        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", b64encode(b"a key").decode())
+        monkeypatch.setenv("AZURE_ENDPOINT", f"http://127.0.0.1:{server.server_port}/someone")
+        assert ObjectStore(ObjectAddress.of("az://cases"), patience=5).find("runs/monday/index.json") is None
+        server.shutdown()
+        assert server.asked == ["/someone/cases/runs/monday/index.json"]  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
 """One object store, as this program uses it: list, read, write and delete, each tried again while that can help.
 
 Credentials come from the environment, as each cloud names them: ``AWS_ACCESS_KEY_ID``, ``GOOGLE_SERVICE_ACCOUNT``,
-``AZURE_STORAGE_ACCOUNT_NAME`` and so on; ``AWS_ENDPOINT_URL`` names a server that speaks S3.
+``AZURE_STORAGE_ACCOUNT_NAME`` and so on; ``AWS_ENDPOINT_URL`` and ``AZURE_ENDPOINT`` name other servers that speak like
+them.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ _MOST_SAID = 300
 _CREDENTIALS = {
     "s3": ", and at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
     "gs": ", and at GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS, the path of a key file",
-    "az": ", and at AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+    "az": ", and at AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY and AZURE_ENDPOINT",
 }
+_ENDPOINTS = {"s3": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"), "az": ("AZURE_ENDPOINT", "AZURE_STORAGE_ENDPOINT")}
+"""The variables that name another server, which may be one without encryption."""
 
 
 class ObjectStoreError(RubricaError):
@@ -64,7 +67,7 @@ class ObjectStore:
         self._api = obstore
         self._failures = (BaseError, OSError)
         plain = address.scheme == "http" or any(
-            os.environ.get(name, "").startswith("http://") for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+            os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS.get(address.scheme, ())
         )
         client: ClientConfig = {
             "allow_http": plain,
