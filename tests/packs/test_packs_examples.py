@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 import rubrica
 from education_samples import expected_verdict
 from rubrica.engine.cases import Case
 from rubrica.packs.library import PACKS, bundled_rubrics, examples
+from rubrica.text import sentence_model
 
 CASES = [pytest.param(pack, case, id=f"{pack}-{case.id}") for pack in PACKS for case in examples(pack)]
 
@@ -19,6 +22,24 @@ def test_an_example_gets_its_expected_verdict(pack: str, case: Case) -> None:
     assert evaluation.verdict == expected_verdict(case), evaluation.reason
     if "score" in case.expect:
         assert evaluation.score == pytest.approx(case.expect["score"])
+
+
+@pytest.fixture
+def _no_sentence_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As after `make demo`, which installs the core alone."""
+    monkeypatch.setattr(sentence_model, "PACKAGE", "no_such_package")
+    sentence_model.sentence_model.cache_clear()
+    yield
+    sentence_model.sentence_model.cache_clear()
+
+
+@pytest.mark.usefixtures("_no_sentence_model")
+def test_without_the_sentence_model_examples_get_their_expected_verdicts_too() -> None:
+    for pack in PACKS:
+        for case in examples(pack):
+            wanted: str | list[str] = (case.expect or {})["verdict"]
+            evaluation = rubrica.evaluate(case.rubric or pack, context=case.context)
+            assert evaluation.verdict in ([wanted] if isinstance(wanted, str) else wanted), case.id
 
 
 @pytest.mark.parametrize("name", [bundled.name for bundled in bundled_rubrics()])
