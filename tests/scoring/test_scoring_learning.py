@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,41 @@ def test_a_judge_who_is_always_wrong_counts_below_nothing() -> None:
     found = learn_combination(rows, truth, [list(range(start, 40, 5)) for start in range(5)], sides=True)
     assert found.weights["liar"] < -1
     assert found.value({"liar": 1.0, "coin": 1.0}) < 0
+
+
+def echoed(count: int, seed: int) -> tuple[list[dict[str, float]], list[float]]:
+    """Three judges, each right four times in five on its own, and eight that share one view, right three in four."""
+    chance = random.Random(seed)  # noqa: S311
+    rows, truth = [], []
+    for _ in range(count):
+        true = chance.choice((-1.0, 1.0))
+        view = true if chance.random() < 0.75 else -true
+        rows.append(
+            {judge: true if chance.random() < 0.8 else -true for judge in "abc"} | dict.fromkeys("klmnopqr", view)
+        )
+        truth.append(true)
+    return rows, truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_judges_who_repeat_each_other_do_not_outvote_those_who_think_for_themselves(seed: int) -> None:
+    rows, truth = echoed(60, seed)
+    found = learn_combination(rows, truth, [list(range(start, 60, 5)) for start in range(5)], sides=True)
+    new, true = echoed(1000, seed=99)
+    right = sum(found.value(row) * side > 0 for row, side in zip(new, true, strict=True)) / 1000
+    best = max(sum(row[judge] * side > 0 for row, side in zip(new, true, strict=True)) / 1000 for judge in new[0])
+    assert right > best + 0.03
+
+
+@given(st.lists(st.tuples(sides, sides, sides), min_size=10, max_size=30))
+def test_weights_of_sides_turn_with_the_names_of_the_sides(rows: list[tuple[float, ...]]) -> None:
+    folds = [list(range(start, len(rows), 5)) for start in range(5)]
+    named = [dict(zip("ab", row[1:], strict=True)) for row in rows]
+    turned = [{judge: -value for judge, value in row.items()} for row in named]
+    truth = [row[0] for row in rows]
+    one = learn_combination(named, truth, folds, sides=True)
+    other = learn_combination(turned, [-side for side in truth], folds, sides=True)
+    assert dict(one.weights) == pytest.approx(dict(other.weights), abs=1e-6)
 
 
 def test_a_judge_who_gave_nothing_moves_nothing() -> None:

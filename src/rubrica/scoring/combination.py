@@ -22,7 +22,7 @@ PRIOR_OF_POOL, PRIOR_OF_ONE, PRIOR_OF_WEIGHTS = 1.0, 4.0, 10.0
 """Each slope is shrunk towards 0 as if so many labels (at the ends of the scale) had shown nothing."""
 
 PRIOR_OF_LOG_ODDS = 1.0
-"""The same where the slope is of log-odds."""
+"""The same where slopes are of log-odds: the inverse of the variance that is expected of them."""
 
 COMMON_WEIGHT = 10.0
 """How freely the weight that all judges share may move, when each also has one of its own."""
@@ -35,7 +35,7 @@ SHARPNESS = 2.0
 three middling ones must not outvote a good one."""
 
 NEGLIGIBLE = 1e-4
-_STEPS, _LONGEST_STEP = 12, 2.0
+_STEPS, _LONGEST_STEP, _SHORTEST_STEP = 12, 2.0, 1e-6
 _Columns = list[list[float]]  # by judge, then by item; 0 where a judge gave nothing
 
 
@@ -156,8 +156,9 @@ def _ways(judges: int, *, sides: bool) -> list[_Way]:
     pooled = [
         _Way(BELIEF_IN_MEAN, along(_alike, prior)),
         _Way(BELIEF_IN_ODDS, along(partial(_by_odds, sides=sides), prior)),
+        _Way(BELIEF_IN_WEIGHTS, _weighed_sides if sides else _weighed),
     ]
-    return [*pooled, *alone] if sides else [*pooled, _Way(BELIEF_IN_WEIGHTS, _weighed), *alone]
+    return [*pooled, *alone]
 
 
 def _beliefs(ways: Sequence[_Way], lost: Sequence[float], items: int, *, sides: bool) -> list[float]:
@@ -174,7 +175,7 @@ def _beliefs(ways: Sequence[_Way], lost: Sequence[float], items: int, *, sides: 
 def _scaled(direction: Sequence[float], layout: _Layout, prior: float, *, sides: bool) -> list[float]:
     """Weights in a direction, as large as the labels say."""
     pooled = [sum(map(mul, direction, values)) for values in zip(*layout.columns, strict=True)]
-    slope = _log_odds_slope(pooled, layout.truth, prior) if sides else _slope(pooled, layout.truth, prior)
+    slope = _log_odds_slopes([pooled], layout.truth, prior)[0] if sides else _slope(pooled, layout.truth, prior)
     return [slope * own for own in direction]
 
 
@@ -184,17 +185,35 @@ def _slope(given: Sequence[float], truth: Sequence[float], prior: float) -> floa
     return along / (own + prior)
 
 
-def _log_odds_slope(given: Sequence[float], truth: Sequence[float], prior: float) -> float:
-    """The slope of log-odds that makes the labels likeliest (logistic regression, by Newton's method)."""
-    slope = 0.0
+def _log_odds_slopes(columns: _Columns, truth: Sequence[float], prior: float) -> list[float]:
+    """The slopes of log-odds that make the labels likeliest (logistic regression, by Newton's method)."""
+    slopes = [0.0] * len(columns)
+    items = list(zip(*columns, strict=True))
     for _ in range(_STEPS):
-        pull, bend = -prior * slope, prior
-        for value, true in zip(given, truth, strict=True):
-            wrong = 1 / (1 + math.exp(max(-30.0, min(30.0, slope * value * true))))
-            pull += true * value * wrong
-            bend += value * value * wrong * (1 - wrong)
-        slope += max(-_LONGEST_STEP, min(_LONGEST_STEP, pull / bend))
-    return slope
+        said = (
+            max(-30.0, min(30.0, true * sum(map(mul, slopes, item)))) for item, true in zip(items, truth, strict=True)
+        )
+        wrong = [true / (1 + math.exp(log_odds)) for log_odds, true in zip(said, truth, strict=True)]
+        pull = [sum(map(mul, column, wrong)) - prior * slope for column, slope in zip(columns, slopes, strict=True)]
+        bends = [abs(own) * (1 - abs(own)) for own in wrong]
+        step = solve(_products(columns, bends, prior), pull)
+        longest = max(map(abs, step), default=0.0)
+        scale = min(1.0, _LONGEST_STEP / max(longest, _SHORTEST_STEP))
+        slopes = [slope + scale * own for slope, own in zip(slopes, step, strict=True)]
+        if longest < _SHORTEST_STEP:
+            break
+    return slopes
+
+
+def _products(columns: _Columns, by: Sequence[float], prior: float) -> list[list[float]]:
+    """Sums over items of the products of any two columns, each item counted `by` so much, and what is expected."""
+    matrix = [[0.0] * len(columns) for _ in columns]
+    for i, column in enumerate(columns):
+        weighed = list(map(mul, column, by))
+        for j in range(i + 1):
+            matrix[i][j] = matrix[j][i] = sum(map(mul, weighed, columns[j]))
+        matrix[i][i] += prior
+    return matrix
 
 
 def _alike(layout: _Layout) -> list[float]:
@@ -228,12 +247,15 @@ def _weighed(layout: _Layout) -> list[float]:
     """Weights of their own for all judges at once, each shrunk towards one that they share (ridge regression)."""
     columns, count = layout.columns, len(layout.columns)
     shared = PRIOR_OF_WEIGHTS**2 * COMMON_WEIGHT / count**2 / (1 + PRIOR_OF_WEIGHTS * COMMON_WEIGHT / count)
-    matrix = [[0.0] * count for _ in range(count)]
-    for i, column in enumerate(columns):
-        for j in range(i + 1):
-            matrix[i][j] = matrix[j][i] = sum(map(mul, column, columns[j])) - shared
-        matrix[i][i] += PRIOR_OF_WEIGHTS
+    matrix = [
+        [value - shared for value in row] for row in _products(columns, [1.0] * len(layout.truth), PRIOR_OF_WEIGHTS)
+    ]
     return solve(matrix, [sum(map(mul, column, layout.truth)) for column in columns])
+
+
+def _weighed_sides(layout: _Layout) -> list[float]:
+    """Log-odds of their own for all judges at once, so that judges who make the same mistakes count once."""
+    return _log_odds_slopes(layout.columns, layout.truth, PRIOR_OF_LOG_ODDS)
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
