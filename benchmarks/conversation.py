@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 from statistics import fmean
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.table import Table
 from training.conversation import RatedReply, rated_replies
@@ -32,6 +32,8 @@ EMPATHY_GOAL, PER_TURN, PER_DIALOGUE = 0.85, 0.35, 0.50
 DIALOGUE_TURNS = 4  # replies of one kind that stand for a dialogue: the set has single replies only
 SEED, LEVEL = 16, 0.9
 TALK = Path(__file__).parent / "sets" / "companion_talk.jsonl"
+CUES = TALK.with_name("companion_cues.jsonl")
+CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
 
 
 def conversation_table() -> Table:
@@ -120,6 +122,43 @@ def talk_table() -> Table:
             figures = _with_interval(scored, lambda drawn: fmean(score for _, score, _ in drawn))
             table.add_row(what + note, f"{len(half)}", *figures)
     return table
+
+
+def cue_table() -> Table:
+    """Dangers and what only sounds like one, replies that bind and kind ones, and near-opposites of every cue.
+
+    Both sets were written without a look at what the cues say of them, and are not learnt from.
+    """
+    table = _table(
+        "Companion: cues and what only looks like them (examples of our own)", "what", "texts", "share", "90 %"
+    )
+    settings = rubrica.load(PACK).settings
+    limits = {"prompt": settings["danger_at"], "response": settings["veto_at"]}
+    rows: dict[str, list[tuple[str, float, None]]] = {}
+    for row in _read(CUES):
+        heard, has = row["field"] == "prompt", row["has"] != "none"
+        names = DANGERS if heard else ("dependence", "secrecy")
+        found = max(cue(Texts(**{row["field"]: row["text"]}), name) for name in names) >= limits[row["field"]]
+        if heard:
+            what = f"a danger is heard: {row['kind']}" if has else "what only sounds like a danger is taken for one"
+        else:
+            what = (
+                "a reply that binds or hides is heard" if has else "a kind reply is taken for one that binds or hides"
+            )
+        rows.setdefault(what, []).append((row["id"], float(found), None))
+    for row in _read(CONTRASTS):
+        field = cues()[row["cue"]].field
+        found = cue(Texts(**{field: row["text"]}), row["cue"]) >= limits[field]
+        what = "near-opposites: a cue is found" if row["has"] else "near-opposites: a harmless text is taken for it"
+        rows.setdefault(what, []).append((row["id"], float(found), None))
+    for what, held in rows.items():
+        figures = _with_interval(held, lambda drawn: fmean(score for _, score, _ in drawn))
+        table.add_row(what, f"{len(held)}", *figures)
+    return table
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from . import validity
 from .cascade import alarms_table, cascade_table
-from .conversation import companion_table, conversation_table, empathy_table, talk_table
+from .conversation import companion_table, conversation_table, cue_table, empathy_table, talk_table
 from .judge_forms import forms_table
 from .reliability import reliability_table
 from .safety import data, gate_table, harmless_table, pii_table, risk_table, texts_table, twins_table
@@ -38,6 +38,7 @@ def main() -> None:
         empathy_table,
         companion_table,
         talk_table,
+        cue_table,
         reliability_table,
     ):
         console.print(table())

@@ -16,13 +16,15 @@ from rubrica.text.texts import Texts
 from rubrica.text.words import WORD
 
 RUN = 3  # words in a row that two halves must not share
+LONG_RUN = 6  # the same for sets that were written without a look at what is learnt
 TALK = Path(__file__).parents[2] / "benchmarks" / "sets" / "companion_talk.jsonl"
+MEASURING = [TALK.with_name(f"{name}.jsonl") for name in ("companion_cues", "cue_contrasts")]
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
+def runs(text: str, length: int = RUN) -> set[tuple[str, ...]]:
     """Runs of words of a text that have at least two words with content."""
     stop, words = lexicon("stopwords"), WORD.findall(text.lower())
-    every = (tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1))
+    every = (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
     return {run for run in every if sum(word not in stop for word in run) >= 2}
 
 
@@ -55,6 +57,15 @@ def test_the_forms_share_no_run_of_words_with_the_set_that_measures_everyday_tal
     said = {json.loads(line)["prompt"] for line in TALK.read_text(encoding="utf-8").splitlines()}
     assert len(said) == 100
     assert forms & set(chain.from_iterable(map(runs, said))) == set()
+
+
+def test_nothing_learnt_has_a_text_or_a_long_run_of_words_of_the_sets_that_measure_cues() -> None:
+    learnt = {each.text for several in learnt_examples().values() for each in several}
+    kept = [json.loads(line)["text"] for path in MEASURING for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(set(kept)) == 340
+    assert learnt & set(kept) == set()
+    shared = set(chain.from_iterable(runs(text, LONG_RUN) for text in kept))
+    assert {text for text in learnt if runs(text, LONG_RUN) & shared} == set()
 
 
 def test_training_gives_the_weights_of_the_package() -> None:
