@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,7 +33,7 @@ PATIENCE = 60.0
 @asynccontextmanager
 async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     """A client of a server that was started with these options."""
-    from mcp import Client, StdioServerParameters
+    from mcp import Client, StdioServerParameters, stdio_client
 
     environment = {
         **{
@@ -46,7 +47,9 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     }
     command, *args = rubrica_command("mcp", *options)
     server = StdioServerParameters(command=command, args=args, env=environment, cwd=str(folder))
-    async with Client(server, read_timeout_seconds=PATIENCE) as client:
+    errors = sys.__stderr__  # told: left to itself, the library takes what stood there when a test first loaded it
+    assert errors is not None
+    async with Client(stdio_client(server, errors), read_timeout_seconds=PATIENCE) as client:
         yield client
 
 
