@@ -29,7 +29,7 @@ LONGEST = 1 << 20  # bytes of a request
 HOLDS = bytes(4)  # in place of a request's size: from a process of the session, which stays connected until it ends
 ABANDONED = 60.0  # seconds without any of them
 _held: list[tuple[str, socket.socket]] = []
-_processes: list[Any] = []  # those that were started here, which may outlive this one
+_processes: list[Any] = []  # those that were started here
 
 
 def rubrica_command(*args: object) -> list[str]:
@@ -56,6 +56,7 @@ def _address() -> str:
 
 def _hold(address: str) -> socket.socket:
     """A connection to the process that listens there, once it has loaded the program; it ends with the last of them."""
+    import atexit
     import subprocess
     import time
 
@@ -65,6 +66,7 @@ def _hold(address: str) -> socket.socket:
             line.connect("\0" + address)  # a name without a file
             line.sendall(HOLDS)
             if line.recv(1):
+                atexit.register(line.close)
                 return line
         line.close()  # it does not listen yet, or has just ended
         ended = _processes[-1].poll() if _processes else 0
@@ -72,6 +74,7 @@ def _hold(address: str) -> socket.socket:
             command = [sys.executable, __file__, "--load", address]
             nothing = subprocess.DEVNULL
             _processes.append(subprocess.Popen(command, stdin=nothing, stdout=nothing, start_new_session=True))
+            atexit.register(_processes[-1].wait)  # once the connection is closed, and those of others
         elif ended is not None:
             raise RuntimeError(f"the process that loads rubrica has ended with {ended}")
         time.sleep(0.02)
