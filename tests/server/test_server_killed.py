@@ -25,7 +25,7 @@ from server_load import (
     settled,
 )
 
-KILLS = {"sqlite": 6, "postgresql": 3}
+KILLS = {"sqlite": 4, "postgresql": 3}
 """`make soak` kills more often."""
 
 
