@@ -1,8 +1,8 @@
 """``rubrica`` as a process that starts in no time: `rubrica_command` in place of ``[sys.executable, "-m", "rubrica"]``.
 
-One process of this test session has loaded the program. The command is a small one that hands its arguments,
-environment, folder, input and output to that process, which forks. It passes signals on, and ends as the fork does;
-when it is killed, so is the fork.
+One process has loaded the program, for all processes of this test session. The command is a small one that hands its
+arguments, environment, folder, input and output to that process, which forks. It passes signals on, and ends as the
+fork does; when it is killed, so is the fork. `ask_for` has a fork without such a command.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ LOADED = """
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LIMITS = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE)
 LONGEST = 1 << 20  # bytes of a request
-_started: list[str] = []
+HOLDS = bytes(4)  # in place of a request's size: from a process of the session, which stays connected until it ends
+ABANDONED = 60.0  # seconds without any of them
+_held: list[tuple[str, socket.socket]] = []
+_processes: list[Any] = []  # those that were started here
 
 
 def rubrica_command(*args: object) -> list[str]:
@@ -43,89 +46,136 @@ def rubrica_script(folder: str) -> None:
 
 
 def _address() -> str:
-    """Where the process that has loaded the program listens; it is started on first use, and ends with this one."""
-    if not _started:
-        import atexit
-        import subprocess
+    """Where the process that has loaded the program listens; whoever needs it first starts it."""
+    if not _held:
+        session = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}-{os.urandom(8).hex()}"
+        address = f"rubrica-tests-{session}"
+        _held.append((address, _hold(address)))
+    return _held[0][0]
 
-        address = f"rubrica-tests-{os.getpid()}-{os.urandom(8).hex()}"
-        alive, ours = os.pipe()  # it ends when nobody holds our end
-        command = [sys.executable, __file__, "--load", address]
-        process = subprocess.Popen(command, stdin=alive, stdout=subprocess.DEVNULL, start_new_session=True)
-        os.close(alive)
-        atexit.register(process.wait)
-        atexit.register(os.close, ours)
-        _started.append(address)
-    return _started[0]
+
+def _hold(address: str) -> socket.socket:
+    """A connection to the process that listens there, once it has loaded the program; it ends with the last of them."""
+    import atexit
+    import subprocess
+    import time
+
+    while True:
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with suppress(ConnectionError):
+            line.connect("\0" + address)  # a name without a file
+            line.sendall(HOLDS)
+            if line.recv(1):
+                atexit.register(line.close)
+                return line
+        line.close()  # it does not listen yet, or has just ended
+        ended = _processes[-1].poll() if _processes else 0
+        if ended == 0:  # none yet, or another process of the session was quicker to start one
+            command = [sys.executable, __file__, "--load", address]
+            nothing = subprocess.DEVNULL
+            _processes.append(subprocess.Popen(command, stdin=nothing, stdout=nothing, start_new_session=True))
+            atexit.register(_processes[-1].wait)  # once the connection is closed, and those of others
+        elif ended is not None:
+            raise RuntimeError(f"the process that loads rubrica has ended with {ended}")
+        time.sleep(0.02)
 
 
 def launch(address: str, args: list[str]) -> int:
     """Have the command run by a fork, and wait for its exit code."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        _connect(line, address)
-        limits = [(kind, resource.getrlimit(kind)) for kind in LIMITS]
-        folder = os.getcwd()  # noqa: PTH109 - pathlib takes a while to load
-        request = json.dumps({"args": args, "env": dict(os.environ), "cwd": folder, "limits": limits}).encode()
-        descriptors = array.array("i", [0, 1, 2])
-        size = len(request).to_bytes(4, "big")
-        line.sendmsg([size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
-        line.sendall(request)
+        line.connect("\0" + address)
+        _ask(line, args, dict(os.environ), (0, 1, 2))
         for number in PASSED_ON:
             signal.signal(number, lambda number, _frame: line.sendall(bytes([number])))
         for descriptor in (0, 1, 2):  # whoever waits for the end of what is printed waits for the fork alone
             os.close(descriptor)
-        return int.from_bytes(line.recv(2) or b"\x00\x01", "big", signed=True)
+        return exit_code(line)
 
 
-def _connect(line: socket.socket, address: str) -> None:
-    import time
+def ask_for(args: list[str], env: dict[str, str], descriptors: tuple[int, int, int]) -> socket.socket:
+    """Have ``rubrica ARGS`` run by a fork. It gets the signals whose numbers are sent; at its end comes `exit_code`."""
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    line.connect("\0" + _address())
+    _ask(line, args, env, descriptors)
+    return line
 
-    for _ in range(3_000):  # it may be loading still
-        with suppress(ConnectionRefusedError):
-            return line.connect("\0" + address)  # a name without a file
-        time.sleep(0.02)
-    raise SystemExit("the process that has loaded rubrica does not listen")
+
+def exit_code(line: socket.socket) -> int:
+    """Wait for the end of a fork; its exit code, or minus the number of the signal that ended it."""
+    return int.from_bytes(line.recv(2) or b"\x00\x01", "big", signed=True)
+
+
+def _ask(line: socket.socket, args: list[str], env: dict[str, str], descriptors: tuple[int, int, int]) -> None:
+    limits = [(kind, resource.getrlimit(kind)) for kind in LIMITS]
+    folder = os.getcwd()  # noqa: PTH109 - pathlib takes a while to load
+    request = json.dumps({"args": args, "env": env, "cwd": folder, "limits": limits}).encode()
+    size = len(request).to_bytes(4, "big")
+    line.sendmsg([size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))])
+    line.sendall(request)
 
 
 def load_and_listen(address: str) -> None:
-    """Load the program, then fork for each command that is asked for, until standard input ends."""
+    """Load the program, then fork for each command that is asked for, until no process of the session is left."""
     import importlib
 
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind("\0" + address)
+    except OSError:  # another process of the session was quicker
+        return
+    listener.listen(64)
     for name in LOADED.split():
         importlib.import_module(name)
     selector = selectors.DefaultSelector()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind("\0" + address)
-    listener.listen(64)
     gone, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     running: dict[int, socket.socket] = {}  # by process
-    for end in (0, listener, gone):
+    holding: list[socket.socket] = []
+    for end in (listener, gone):
         selector.register(end, selectors.EVENT_READ)
-    while True:
-        for key, _ in selector.select():
-            if key.fileobj == 0:
-                return
+    while ready := selector.select(None if holding else ABANDONED):
+        for key, _ in ready:
             if key.fileobj is listener:
                 line, _ = listener.accept()
-                others = [each.fileno() for each in running.values()]
-                running[_fork(line, [gone, told, listener.fileno(), *others])] = line
-                selector.register(line, selectors.EVENT_READ)
+                ours = [gone, told, listener.fileno(), *(each.fileno() for each in (*holding, *running.values()))]
+                if _is_taken(line, ours, running, holding):
+                    selector.register(line, selectors.EVENT_READ)
             elif key.fileobj == gone:
                 os.read(gone, 4_096)
+            elif key.fileobj in holding:
+                selector.unregister(key.fileobj)
+                holding.remove(key.fileobj)
+                if not holding:
+                    return
             else:
                 _pass_on(running, key.fileobj)
         _tell_ends(running, selector)
 
 
-def _fork(line: socket.socket, closed: list[int]) -> int:
-    """A fork that runs the command somebody asks for."""
+def _is_taken(
+    line: socket.socket, ours: list[int], running: dict[int, socket.socket], holding: list[socket.socket]
+) -> bool:
+    """Do what a connection is for: hold this process, or have a command run. False: whoever made it is gone."""
     head, descriptors, _, _ = socket.recv_fds(line, 4, 3)
     wanted, request = int.from_bytes(head, "big"), b""
-    while len(request) < wanted:
-        request += line.recv(min(LONGEST, wanted - len(request)))
+    while len(request) < wanted and (more := line.recv(min(LONGEST, wanted - len(request)))):
+        request += more
+    if head == HOLDS:
+        holding.append(line)
+        line.sendall(b"!")
+        return True
+    if request and len(request) == wanted:
+        running[_fork(line, request, descriptors, ours)] = line
+        return True
+    for each in (*descriptors, line.detach()):
+        os.close(each)
+    return False
+
+
+def _fork(line: socket.socket, request: bytes, descriptors: list[int], closed: list[int]) -> int:
+    """A fork that runs the command somebody asks for."""
     pid = os.fork()
     if pid == 0:
         signal.set_wakeup_fd(-1)

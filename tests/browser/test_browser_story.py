@@ -19,12 +19,12 @@ def test_a_rubric_is_built_tried_published_imported_run_and_reviewed(
     cases = tmp_path / "replies.jsonl"
     rows = ({"id": f"reply-{n}", "prompt": "Where is it?", "response": said} for n, said in enumerate(REPLIES))
     cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with tab(chromium, keyed) as ina:
+    with tab(chromium, keyed, motion=True) as ina:
         sign_in(ina, keyed.key("ina", "author"))
         build(ina)
         try_out(ina)
         publish(ina)
-    with tab(chromium, keyed) as tom:
+    with tab(chromium, keyed, motion=True) as tom:
         sign_in(tom, keyed.key("tom", "author"))
         import_it(tom)
         run(tom, cases)

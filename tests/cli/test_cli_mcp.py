@@ -5,24 +5,26 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from cli_runs import STEADY, TINY
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import CallToolResult
 from typer.testing import CliRunner
 
 from access_table import definition
 from council_samples import QUESTION, Seat, members, voter
-from rubrica.cli.mcp import app
 from rubrica.cli.remote import KEY_VARIABLE
 from rubrica.errors import RubricaError
 from servers import serving
 from warm_start import rubrica_command
+
+if TYPE_CHECKING:  # it takes a second to load, which only those who run these tests have to wait for
+    from mcp import Client
+    from mcp.types import CallToolResult
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -31,6 +33,8 @@ PATIENCE = 60.0
 @asynccontextmanager
 async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     """A client of a server that was started with these options."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
     environment = {
         **{
             name: value
@@ -43,7 +47,9 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     }
     command, *args = rubrica_command("mcp", *options)
     server = StdioServerParameters(command=command, args=args, env=environment, cwd=str(folder))
-    async with Client(server, read_timeout_seconds=PATIENCE) as client:
+    errors = sys.__stderr__  # told: left to itself, the library takes what stood there when a test first loaded it
+    assert errors is not None
+    async with Client(stdio_client(server, errors), read_timeout_seconds=PATIENCE) as client:
         yield client
 
 
@@ -157,6 +163,8 @@ def test_a_council_votes_and_its_replies_are_kept_by_seed(tmp_path: Path) -> Non
 
 
 def test_a_client_that_gives_up_ends_the_session(tmp_path: Path) -> None:
+    from mcp import MCPError
+
     with members(ann=Seat(latency=5.0), bo=Seat(latency=5.0)) as seats:
 
         async def talk(client: Client) -> int:
@@ -306,6 +314,8 @@ def test_the_rubrics_of_a_server_are_listed_shown_and_judged_as_its_user(
     ],
 )
 def test_what_cannot_be_served_is_told_at_the_start(options: list[str], told: str) -> None:
+    from rubrica.cli.mcp import app
+
     result = CliRunner(env=STEADY).invoke(app, options)
     assert isinstance(result.exception, RubricaError)
     assert told in str(result.exception)

@@ -36,7 +36,7 @@ on_unscored: inconclusive
 
 
 async def held(models: tuple[str, ...], rubric: Path) -> CouncilResult:
-    settings = CouncilSettings(models=models, rubric=str(rubric), seed=1, deadline=400, max_tokens=40)
+    settings = CouncilSettings(models=models, rubric=str(rubric), seed=1, deadline=400, max_tokens=40, final_tokens=80)
     async with open_members(models, Settings(cache=None), seconds=settings.seconds) as members:
         steady = replace(members, fence_source=lambda _: "00c0ffee00c0ffee")  # the same prompts each time
         return await run("What is the capital of France? Answer in one short sentence.", settings, steady)

@@ -69,6 +69,8 @@ def _stored() -> str:
 
 @contextmanager
 def _commands() -> Iterator[Check]:
+    for name in TRIED:  # now, and not while an example is drawn: some of what is loaded draws random numbers
+        options_of(name)
     here = Path.cwd()
     with TemporaryDirectory() as folder:
         own = {"HOME": folder, "XDG_CACHE_HOME": folder, "XDG_CONFIG_HOME": folder, "COLUMNS": "80"}

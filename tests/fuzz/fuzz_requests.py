@@ -70,10 +70,12 @@ def _document() -> dict[str, Any]:
         return app.openapi()
 
 
-_operations = [
-    (method.upper(), path) for path, item in _document()["paths"].items() for method in item if method != "parameters"
-]
-_operation = st.sampled_from([(method, path) for method, path in _operations if not path.startswith("/api/keys")])
+def _operations() -> st.SearchStrategy[tuple[str, str]]:
+    paths = {path: item for path, item in _document()["paths"].items() if not path.startswith("/api/keys")}
+    found = [(method.upper(), path) for path, item in paths.items() for method in item if method != "parameters"]
+    return st.sampled_from(found)
+
+
 _header = st.dictionaries(
     st.sampled_from(
         [
@@ -104,7 +106,7 @@ _requests = st.builds(
         {**_json, **headers},
         body,
     ),
-    _operation,
+    st.deferred(_operations),
     _query,
     _header,
     _bodies,

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import pytest
 from gateway_stage import CAPITAL, GOOD, POOR, Reply, Scripted, provided, stage
 from loopback import Loopback
@@ -144,6 +143,8 @@ def test_a_claude_model_behind_it_is_asked_the_same(tmp_path: Path) -> None:
 
 
 def test_the_official_client_drives_it(tmp_path: Path) -> None:
+    import anthropic  # takes seconds, and the other tests need none of it
+
     with provided(tmp_path, Loopback(GOOD), Loopback(BETTER)) as on:
         client = anthropic.Anthropic(base_url=on.url, api_key="anything", max_retries=0)
         message = client.messages.create(**asked(model="auto"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,19 @@ ORDINARY_WORDS = {
 ENDINGS = ("ings", "ing", "ions", "ion", "ies", "ers", "ed", "er", "es", "s", "e", "y")
 
 
-def classes_of(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+@cache
+def names_of(path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The classes of a module, and its variables, parameters, attributes and functions."""
+    classes, others = [], set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ClassDef(name=name):
+                classes.append(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                others.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                others.add(name)
+    return tuple(classes), frozenset(others)
 
 
 def words_of(name: str) -> list[str]:
@@ -70,7 +81,7 @@ def stem(word: str) -> str:
 def test_no_public_class_name_is_defined_twice() -> None:
     places = defaultdict(list)
     for path in MODULES:
-        for name in classes_of(path):
+        for name in names_of(path)[0]:
             places[name].append(path.relative_to(PACKAGE).as_posix())
     twice = {name: found for name, found in places.items() if len(found) > 1 and not name.startswith("_")}
     assert {name: found for name, found in twice.items() if name not in DEFINED_TWICE} == {}
@@ -95,26 +106,14 @@ def test_modules_and_classes_have_ordinary_names() -> None:
     coined = [
         f"{path.relative_to(PACKAGE)}: {name}: rather {ORDINARY_WORDS[word]} than {word}"
         for path in MODULES
-        for name in (path.stem, *classes_of(path))
+        for name in (path.stem, *names_of(path)[0])
         for word in words_of(name)
         if word in ORDINARY_WORDS
     ]
     assert coined == []
 
 
-def names_of(path: Path) -> set[str]:
-    """The variables, parameters, attributes and functions of a module."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        match node:
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-    return found
-
-
-@pytest.mark.parametrize("room", sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("room", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
 def test_variables_and_functions_have_ordinary_names(room: str) -> None:
     plain = {"told", "whole", "ending", "orders"}  # ordinary English, where they are not a figure of speech
     if room == "text":
@@ -123,7 +122,7 @@ def test_variables_and_functions_have_ordinary_names(room: str) -> None:
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in MODULES
         if path.relative_to(PACKAGE).parts[0] == room
-        for name in names_of(path)
+        for name in names_of(path)[1]
         if name.strip("_") in ORDINARY_WORDS.keys() - plain
     ]
     assert coined == []

@@ -1,4 +1,4 @@
-"""A Ray cluster of three nodes on 127.0.0.1, in a process of its own: ``python cluster_nodes.py PORT``.
+"""A Ray cluster of two nodes on 127.0.0.1, in a process of its own: ``python cluster_nodes.py PORT``.
 
 It prints its address once it is up, and takes orders by line: `lose` kills a node as if its machine vanished, `add`
 brings another one. It ends when there is nothing more to read.
@@ -34,7 +34,7 @@ def serve(port: int) -> None:
     node: dict[str, Any] = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     head = {**node, "ray_client_server_port": port, "node_ip_address": "127.0.0.1"}
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    others = [cluster.add_node(**node) for _ in range(2)]
+    others = [cluster.add_node(**node)]
     cluster.wait_for_nodes()
     print(f"ray://127.0.0.1:{port}", flush=True)
     for line in sys.stdin:

@@ -78,7 +78,7 @@ def in_bulk(plan: Plan, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[
     return found, sorted(errors, key=lambda error: error["line"])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rubrics(), st.lists(LINES, min_size=1, max_size=14) | ALIKE)
 def test_bulk_figures_equal_those_of_one_after_the_other(document: dict[str, Any], lines: list[bytes]) -> None:
     try:
@@ -120,7 +120,7 @@ CELLS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rubrics(), st.lists(CELLS, min_size=1, max_size=10))
 def test_rows_of_a_table_are_judged_as_cases(document: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     try:

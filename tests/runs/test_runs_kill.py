@@ -26,7 +26,7 @@ from runs_judged import (
     write_cases,
 )
 
-from process_forks import RUN, Fork, forks
+from process_forks import Fork, start_fork
 from rubrica.runs.stored import StoredRun
 
 KILLS, CASES = 15, 300
@@ -54,15 +54,14 @@ def test_a_run_killed_many_times_at_random_ends_as_if_it_had_not_been(tmp_path: 
     with provided(latency=0.04) as server:
         env = environment(server, tmp_path)
         told = (file, "-r", rubric, "-J", JUDGE, "-j", "4")
-        with forks(env, RUN) as started:
-            for _ in range(KILLS):
-                process = started.start("run", *told, "-o", folder)
-                wait_for(sum(map(len, stored_lines(folder))) + dice.randint(0, 8_000), folder, process)
-                time.sleep(dice.random() * 0.03)
-                process.kill()
-                kept = [line for line in stored_lines(folder) if line.endswith(b"\n")]
-                assert len({timeless(line)["case"] for line in kept}) == len(kept)  # whole lines, no case twice
-                inside += 0 < len(kept) < CASES
+        for _ in range(KILLS):
+            process = start_fork("run", *told, "-o", folder, env=env)
+            wait_for(sum(map(len, stored_lines(folder))) + dice.randint(0, 8_000), folder, process)
+            time.sleep(dice.random() * 0.03)
+            process.kill()
+            kept = [line for line in stored_lines(folder) if line.endswith(b"\n")]
+            assert len({timeless(line)["case"] for line in kept}) == len(kept)  # whole lines, no case twice
+            inside += 0 < len(kept) < CASES
         assert inside >= KILLS // 2
         server.latency = 0.0
         code, said = finished(*told, "-o", folder, env=env)

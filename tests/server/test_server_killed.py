@@ -4,7 +4,6 @@ there, and asking again for what was not acknowledged has its effect exactly onc
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import signal
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from databases import Server
-from process_forks import SERVE, forks
 from rubrica.store.database import Database
 from server_load import (
     PATIENCE,
@@ -27,7 +25,7 @@ from server_load import (
     settled,
 )
 
-KILLS = {"sqlite": 6, "postgresql": 3}
+KILLS = {"sqlite": 4, "postgresql": 3}
 """`make soak` kills more often."""
 
 
@@ -39,9 +37,7 @@ def test_a_server_killed_many_times_keeps_what_it_acknowledged_and_does_the_rest
     load = Load()
     kind = database_url.partition(":")[0]
     moments = [dice.uniform(0.0, 0.3) for _ in range(KILLS[kind])]
-    with forks({**os.environ, "COLUMNS": "200"}, SERVE) as started:
-        output = tmp_path / "output"
-        asyncio.run(asyncio.wait_for(kill_often(started, database_url, output, moments, load), 240))
+    asyncio.run(asyncio.wait_for(kill_often(database_url, tmp_path / "output", moments, load), 240))
     assert len(load.told) > len(moments)
     assert asyncio.run(asyncio.wait_for(settled(database_url, load), 240)) > 0
 

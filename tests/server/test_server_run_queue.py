@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 
 from databases import Server
-from process_forks import WORKER, Fork, forks
+from process_forks import Fork, start_fork
 from rubrica.runs.stored import StoredRun
 from rubrica.server.settings import ServerSettings
 from servers import Client, Running, serving
@@ -66,17 +64,16 @@ def workers(queued: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """Starts processes of `rubrica worker`."""
     output = tmp_path_factory.mktemp("workers") / "output"
     settings = queued.service.settings
-    with forks(os.environ, WORKER) as forking:
-        running: list[Fork] = []
+    running: list[Fork] = []
 
-        def start() -> Fork:
-            args = ("--db", settings.database, "--folder", str(settings.runs), "--stalled-after", "1")
-            running.append(forking.start("worker", *args, output=output))
-            return running[-1]
+    def start() -> Fork:
+        args = ("--db", settings.database, "--folder", str(settings.runs), "--stalled-after", "1")
+        running.append(start_fork("worker", *args, output=output))
+        return running[-1]
 
-        yield start
-        for fork in running:
-            fork.kill()
+    yield start
+    for fork in running:
+        fork.kill()
 
 
 def start_run(asking: Client, name: str, count: int) -> Any:
@@ -124,7 +121,7 @@ def test_runs_are_worked_off_elsewhere_followed_cancelled_and_survive_their_work
     second = workers()
     after = until(author, "long", lambda found: found["evaluations"] > before["evaluations"])
     assert after["state"] == "running"
-    os.kill(second.pid, signal.SIGTERM)
+    second.terminate()
     second.wait()
     assert state(author, "long")["state"] == "waiting"  # handed back
     workers()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from access_table import definition
-from process_forks import SERVE, forks
 from rubrica.runs.files.folder import locked
 from rubrica.runs.stored import StoredRun
 from rubrica.server.settings import ServerSettings
@@ -187,12 +185,11 @@ def test_a_run_that_a_killed_server_was_at_work_on_is_interrupted_and_goes_on(tm
     body = {"rubric": "answer-quality", "name": "long", "cases": many(600), "judges": []}
 
     async def killed() -> int:
-        with forks({**os.environ, "COLUMNS": "200"}, SERVE) as forking:
-            async with forked(forking, url, tmp_path / "output", "--runs", str(runs)) as (_, base), client(base) as ask:
-                assert (await ask("POST", "/api/runs", body, "once"))[0] == 201
-                while not (judged := (await ask("GET", "/api/runs/long"))[1]["evaluations"]):
-                    await asyncio.sleep(0.01)
-                return int(judged)
+        async with forked(url, tmp_path / "output", "--runs", str(runs)) as (_, base), client(base) as ask:
+            assert (await ask("POST", "/api/runs", body, "once"))[0] == 201
+            while not (judged := (await ask("GET", "/api/runs/long"))[1]["evaluations"]):
+                await asyncio.sleep(0.01)
+            return int(judged)
 
     before = asyncio.run(asyncio.wait_for(killed(), 120))
     with serving(url, keyless=True, settings=ServerSettings(preload=False, runs=runs)) as running:

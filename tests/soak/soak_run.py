@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import random
 import sys
 import tempfile
@@ -30,7 +29,6 @@ from soak_server_clients import ServerClients
 from sqlalchemy import Connection, func, select
 
 from databases import CARELESS, Server
-from process_forks import SERVE, forks
 from rubrica.store.database import Database
 from rubrica.store.tables import gateway_requests
 from server_load import Load, effects, halves, kill_often, settled
@@ -209,11 +207,10 @@ def killed(kills: int, folder: Path, url: str) -> list[str]:
     dice = random.Random()  # noqa: S311 - moments, not secrets
     load, began = Load(), time.monotonic()
     try:
-        with forks({**os.environ, "COLUMNS": "200"}, SERVE) as started:
-            for done in range(0, kills, 10):
-                moments = [dice.uniform(0.0, 0.4) for _ in range(min(10, kills - done))]
-                asyncio.run(kill_often(started, url, folder / "killed.log", moments, load))
-                print(f"{time.monotonic() - began:6.0f}s {done + len(moments)} kills, {len(load.sent):,} requests sent")
+        for done in range(0, kills, 10):
+            moments = [dice.uniform(0.0, 0.4) for _ in range(min(10, kills - done))]
+            asyncio.run(kill_often(url, folder / "killed.log", moments, load))
+            print(f"{time.monotonic() - began:6.0f}s {done + len(moments)} kills, {len(load.sent):,} requests sent")
         repeated = asyncio.run(settled(url, load))
     except AssertionError as error:
         return [f"after {kills} kills: {error}"]
