@@ -50,6 +50,22 @@ def test_help_lists_every_command_without_importing_any() -> None:
         assert name in printed
 
 
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["--version"], 0, f"rubrica {__version__}"),
+        (["validate", "nowhere.yaml"], 1, "nowhere.yaml"),
+        (["run", "--no-such-option"], 2, "--no-such-option"),
+        (["eval", "-r", "answer-quality", "-p", "2 + 2?", "--response", "5", "--fail-on", "fail"], 100, "fail"),
+    ],
+)
+def test_a_process_ends_with_its_exit_code_and_all_that_it_printed(args: list[str], code: int, said: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", "rubrica", *args], capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert said in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_judged_run_loads_what_only_its_end_needs_after_its_first_calls() -> None:
     ours = ("rubrica.runs.finish", "rubrica.runs.compare.baseline", "rubrica.cli.run_end")
     heavy = ("genai_prices", "jinja2", "numpy", "polars", "rich", *ours)

@@ -7,7 +7,6 @@ Exit codes: 0 fine, 100 a verdict failed, 1 an error, 2 a wrong option, 130 inte
 
 from __future__ import annotations
 
-import atexit
 import gc
 import io
 import os
@@ -32,6 +31,8 @@ from .screen import note, say_error
 
 YOUNG = 50_000
 """New objects that may gather before they are scanned for cycles, once a command is loaded."""
+NO_PLUGINS = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""pydantic would look for its plugins among all installed packages."""
 
 
 class CommandEntry(msgspec.Struct, frozen=True):
@@ -192,7 +193,6 @@ def rubrica(
 def main() -> None:
     """What the ``rubrica`` script does."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
-    atexit.register(gc.freeze)  # else Python looks for cycles in all that was loaded before it ends
-    for name, value in ONE_THREAD.items():
+    for name, value in {**ONE_THREAD, **NO_PLUGINS}.items():
         os.environ.setdefault(name, value)
     app(prog_name="rubrica")

@@ -28,27 +28,27 @@ class Token(msgspec.Struct, frozen=True):
 _DIGITS = r"[0-9](?:_?[0-9])*"
 # Letters, _ and all beyond ASCII, told by what they are not: `re` takes 5 ms to compile a range up to U+10FFFF.
 _LETTER, _LETTER_OR_DIGIT = r"[^\x00-@\[-^`{-\x7f]", r"[^\x00-/:-@\[-^`{-\x7f]"
+# What other languages have, and what to write here. Longest first: the first that fits is reported.
+_FOREIGN: dict[str, str] = {
+    "===": "write == to compare",
+    "!==": "write != for 'differs from'",
+    "&&": "write and",
+    "||": "write or",
+    "=>": "write >= for 'at least'",
+    "=<": "write <= for 'at most'",
+    "<>": "write != for 'differs from'",
+    "<<": "formulas have no bit operations; to multiply by a power of two, write x * 2 ** n",
+    ">>": "formulas have no bit operations; to divide by a power of two, write x / 2 ** n",
+    ":=": "a formula only reads names, it cannot set one",
+}
 _TOKEN = re.compile(
     rf"(?P<space>[ \t\n]+)"
     rf"|(?P<number>(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?)"
     rf"|(?P<name>{_LETTER}{_LETTER_OR_DIGIT}*)"
+    rf"|(?P<foreign>{'|'.join(map(re.escape, _FOREIGN))})"
     r"|(?P<operator>\*\*|//|<=|>=|==|!=|[-+*/%<>(),])"
 )
 _GLUED = re.compile(rf"\.|{_LETTER_OR_DIGIT}")  # cannot follow a number directly
-
-# What other languages have, and what to write here. Longest first: the first that fits is reported.
-_FOREIGN: tuple[tuple[str, str], ...] = (
-    ("===", "write == to compare"),
-    ("!==", "write != for 'differs from'"),
-    ("&&", "write and"),
-    ("||", "write or"),
-    ("=>", "write >= for 'at least'"),
-    ("=<", "write <= for 'at most'"),
-    ("<>", "write != for 'differs from'"),
-    ("<<", "formulas have no bit operations; to multiply by a power of two, write x * 2 ** n"),
-    (">>", "formulas have no bit operations; to divide by a power of two, write x / 2 ** n"),
-    (":=", "a formula only reads names, it cannot set one"),
-)
 _FOREIGN_CHARACTERS: dict[str, str] = {
     "&": "write and",
     "|": "write or",
@@ -119,27 +119,21 @@ def scan(text: str, longest: int = MAX_LENGTH) -> list[Token]:
     tokens: list[Token] = []
     at = 0
     while at < len(text):
-        token = _token_at(text, at)
-        if token is None:
-            at += 1
-            continue
-        tokens.append(token)
-        at += len(token.text)
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _foreign_character(text, at)
+        if match.lastgroup != "space":
+            tokens.append(_token(text, match))
+        at = match.end()
     if not tokens:
         raise FormulaError("the formula is empty", fix="write an expression, for example: score >= 7")
     _check_brackets(text, tokens)
     return tokens
 
 
-def _token_at(text: str, at: int) -> Token | None:
-    """The token that starts here; None for a blank."""
-    for sign, fix in _FOREIGN:
-        if text.startswith(sign, at):
-            raise refused(text, at, f"'{sign}' is not part of the formula language", fix)
-    match = _TOKEN.match(text, at)
-    if match is None:
-        raise _foreign_character(text, at)
-    found = match.group()
+def _token(text: str, match: re.Match[str]) -> Token:
+    """The token that was found in a text."""
+    found, at = match.group(), match.start()
     match match.lastgroup:
         case "number":
             end = match.end()
@@ -149,10 +143,10 @@ def _token_at(text: str, at: int) -> Token | None:
         case "name":
             _check_name(text, found, at)
             return Token("name", found, at)
-        case "operator":
-            return Token("operator", found, at)
+        case "foreign":
+            raise refused(text, at, f"'{found}' is not part of the formula language", _FOREIGN[found])
         case _:
-            return None
+            return Token("operator", found, at)
 
 
 def _after_number(character: str) -> str:

@@ -120,7 +120,9 @@ def _literals(token: re.Match[str], kind: str | None) -> str:
             digits = token["code"].removeprefix("\\").strip("x{}")
             code = int(digits, 16 if "x" in token["code"] else 8)
             return chr(code).lower()[0] if code <= 0x10FFFF else "x"
-        case "quoted" | "escaped" | "literal":
+        case "escaped" | "literal":
+            return token[kind].lower()[0]
+        case "quoted":
             return "".join(character.lower()[0] for character in token[kind])
         case _:
             return ""
@@ -133,11 +135,11 @@ def _is_ascii_only(source: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _accepted(source: str) -> frozenset[str]:
-    """The ASCII characters of a character class, in either case."""
-    pattern = _class(source)
+    """The ASCII characters of a character class, in either case: found as few stretches of neighbours."""
+    pattern = _class(f"{source}+")
     if pattern is None:
         return frozenset(_ASCII)
-    return frozenset(chr(match[0][0]) for match in pattern.finditer(_ASCII.encode()))
+    return frozenset(chr(code) for match in pattern.finditer(_ASCII.encode()) for code in match[0])
 
 
 @lru_cache(maxsize=512)
