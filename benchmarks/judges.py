@@ -100,10 +100,14 @@ def calls_saved() -> Ratio:
 
 
 def _work(calls: int) -> tuple[Rubric, list[Context]]:
-    """A rubric whose judged dimensions are asked one by one, and as many texts as make that many calls."""
+    """A rubric whose judged dimensions are asked one by one, and as many texts as make that many calls.
+
+    Each text is asked for by a word of its own: nearly all answers share a word with their question, and one that does
+    not is read by the sentence model, where there is one.
+    """
     rubric = load("answer-quality")
     return rubric, [
-        Context.of({"prompt": "What should one know about it?", "response": text, "question_type": "FACTUAL"})
+        Context.of({"prompt": f"What is {max(text.split(), key=len)}?", "response": text, "question_type": "FACTUAL"})
         for text in texts(calls // len(rubric.dimensions))
     ]
 

@@ -43,8 +43,8 @@ from .provider import provider
 
 ROUNDS = 7
 RESUMED = 20_000
-BY_CODE, CODE_ROUNDS = 50_000, 2
-"""Cases of a run without models: a night's questions. The other process needs half a second before its first one."""
+BY_CODE, CODE_ROUNDS = 20_000, 2
+"""Cases of a run without models. The other process needs half a second before its first one."""
 ALLOWED = 0.4
 """Seconds that a judged run may take before its first call and after its last one."""
 
