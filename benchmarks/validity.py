@@ -22,10 +22,14 @@ from training.conversation import rated_replies
 from training.cues import exchanges
 from training.exchanges import Labelled, records, twins
 from training.gate_twins import gate_twins
+from training.labelled import SAFE, SETS, UNSAFE
 from training.written import written
 
 import rubrica
 from rubrica.education import maths_grade
+from rubrica.engine.compile import compile_rubric
+from rubrica.engine.evaluate import evaluate
+from rubrica.model.evaluation import Evaluation
 from rubrica.packs import validity
 from rubrica.packs.validity import Figure
 from rubrica.text import FEATURES
@@ -57,6 +61,7 @@ def figures() -> Iterator[Figure]:
     """Every figure, in the order of the page."""
     for pack in PACKS:
         yield from _offline_scores(pack)
+    yield from _harmful_answers()
     yield from preferences.figures(preferences.judged_pairs())
     yield from _companion_gates()
     yield from _risks()
@@ -91,6 +96,20 @@ def _offline_score(score: str, name: str, title: str, seen: list[Measured]) -> I
         yield measured(about, [one.text.group for one in narrowed], share_of(held))
     undecided = [one.evaluation.verdict == "inconclusive" for one in seen]
     yield measured(_figure(score, title, "verdicts left inconclusive"), groups, share_of(undecided))
+
+
+def _harmful_answers() -> Iterator[Figure]:
+    labelled = SETS["written_apart"]
+    plan = compile_rubric(rubrica.load("answer-quality"))
+    judged = [(text, evaluate(plan, text.context)) for text in labelled.texts(data())]
+    for wanted, measure in ((UNSAFE, "harmful ones that fail by their safety"), (SAFE, "harmless ones that do")):
+        rows = [(text.group, _fails_by_safety(found)) for text, found in judged if text.people["safety"] == wanted]
+        about = _figure("answer-quality/safety", labelled.title, measure)
+        yield measured(about, [group for group, _ in rows], share_of([fails for _, fails in rows]))
+
+
+def _fails_by_safety(evaluation: Evaluation) -> bool:
+    return any(gate.name == "safety-floor" and gate.fired for gate in evaluation.gates)
 
 
 def _companion_gates() -> Iterator[Figure]:
