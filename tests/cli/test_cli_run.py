@@ -17,6 +17,7 @@ from typer.testing import Result
 
 import rubrica
 from rubrica.engine.audience import listen
+from rubrica.errors import RubricaError
 from rubrica.model.evaluation import Evaluation
 from rubrica.runs.bulk.run import LARGE
 from rubrica.runs.bulk_choice import takes_bulk
@@ -25,6 +26,7 @@ from rubrica.runs.files.folder import locked
 from rubrica.runs.progress import ProgressMeter, progress_text
 from rubrica.runs.request import CaseChoice, RunRequest
 from rubrica.runs.run_writer import RunWriter
+from rubrica.runs.selection import Selection
 from rubrica.runs.stored import StoredRun
 from rubrica.runs.summary.tally import DimensionCost, RunTally
 
@@ -360,6 +362,23 @@ def test_a_run_in_bulk_stores_the_same_figures_and_explains_on_demand(
     result = cli("run", cases, "-r", tiny, "-o", tmp_path / "bulk", "--filter", "case-1")
     assert "no longer in bulk" in result.stderr
     assert "--bulk takes" in cli("run", cases, "-r", tiny, "-o", tmp_path / "no", "--bulk", "--limit", "1").stderr
+
+
+def test_a_cluster_takes_cases_one_by_one_where_they_cannot_be_judged_in_bulk(tiny: Path, tmp_path: Path) -> None:
+    lines, table = tmp_path / "cases.jsonl", tmp_path / "cases.csv"
+    lines.write_text('{"response": "Hi"}\n')
+    table.write_text("response\nHi\n")
+    plan = rubrica.compile(str(tiny))
+    for source, selection, bulk in (
+        (lines, Selection(), True),
+        (table, Selection(), False),
+        (lines, Selection(limit=1), False),
+    ):
+        cases = CaseChoice(str(source), selection=selection)
+        assert takes_bulk(RunRequest(cases, tmp_path / "run", cluster="local"), plan) is bulk
+    asked = RunRequest(CaseChoice(str(table)), tmp_path / "run", cluster="local", bulk=True)
+    with pytest.raises(RubricaError, match="--bulk takes"):
+        takes_bulk(asked, plan)
 
 
 def test_while_someone_listens_to_evaluations_only_a_run_that_asks_for_it_is_made_in_bulk(

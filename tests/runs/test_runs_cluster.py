@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -45,6 +48,14 @@ score: {weighted: true, out_of: 10}
 verdicts:
   - {label: long, when: "score >= 5"}
   - {label: short}
+"""
+
+
+ALONE = """\
+from rubrica.runs.cluster.connection import connected
+
+with connected("local", 1) as ray:
+    print(*(node["NodeManagerAddress"] for node in ray.nodes()))
 """
 
 
@@ -124,6 +135,16 @@ def test_a_bulk_run_on_a_cluster_of_files_here_and_in_a_bucket_is_that_of_one_ma
     assert (one.rows, one.errors, one.renamed) == (10_000, 1, 10)
     assert sorted_figures(tmp_path / "many").equals(sorted_figures(tmp_path / "one"))
     assert (tmp_path / "many" / "errors.jsonl").read_bytes() == (tmp_path / "one" / "errors.jsonl").read_bytes()
+
+
+def test_a_cluster_of_this_machine_alone_is_another_one_than_what_runs_here_and_nobody_else_reaches_it(
+    tmp_path: Path, nodes: ClusterNodes
+) -> None:
+    env = {**os.environ, "RAY_ADDRESS": nodes.address, "HOME": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0"}
+    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as place:
+        told = [sys.executable, "-c", ALONE]
+        done = subprocess.run(told, env={**env, "RAY_TMPDIR": place}, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["127.0.0.1"], done.stderr
 
 
 def test_a_lost_node_costs_only_the_calls_that_were_under_way_on_it(tmp_path: Path, nodes: ClusterNodes) -> None:

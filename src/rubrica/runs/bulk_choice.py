@@ -13,7 +13,7 @@ from rubrica.extras import MissingExtraError, requires
 from .files.layout import AS_IT_IS
 from .files.row_source import PARQUET_ENDINGS, is_plain
 from .files.source_files import SourceFile
-from .request import EVERY_CASE, RunRequest
+from .request import EVERY_CASE, CaseChoice, RunRequest
 
 if TYPE_CHECKING:
     from .bulk.run import BulkOptions
@@ -28,26 +28,33 @@ def takes_bulk(request: RunRequest, plan: Plan | None) -> bool:
     Whoever listens to evaluations, such as telemetry, hears nothing of a bulk run, so then it has to be asked for.
     """
     cases, asked = request.cases.with_files(), request.bulk
-    asked = True if asked is None and request.cluster is not None and not request.judging.names else asked
+    if asked is None and request.cluster is not None:  # a cluster is asked for where there is much to do
+        return not request.judging.names and _is_possible(cases, plan)
     by_itself = asked is None and plan is not None and plan.judge is None and not listeners and cases.material is None
     if not asked and (not by_itself or _size(cases.files) < SMALL):
         return False
     try:
         with requires("tables", "--bulk"):
-            from .bulk.run import LARGE, supports  # here, since polars takes half a second to load
+            from .bulk.run import LARGE  # here, since polars takes half a second to load
     except MissingExtraError:
         if asked:
             raise
         return False
-    everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
-    everything = everything and cases.layout == AS_IT_IS and all(map(_is_plain, cases.files))
-    possible = plan is not None and everything and supports(plan, cases.files)
+    possible = _is_possible(cases, plan)
     if asked and not possible:
         raise RubricaError(
             "--bulk takes JSONL or Parquet files and --rubric, without --judge, --context, --map, --filter, --sample "
             "and --limit"
         )
     return possible and (bool(asked) or _size(cases.files) >= LARGE)
+
+
+def _is_possible(cases: CaseChoice, plan: Plan | None) -> bool:
+    with requires("tables", "--bulk"):
+        from .bulk.run import supports
+    everything = cases.material is None and cases.selection == EVERY_CASE and not cases.context and cases.repeat == 1
+    everything = everything and cases.layout == AS_IT_IS and all(map(_is_plain, cases.files))
+    return plan is not None and everything and supports(plan, cases.files)
 
 
 def bulk_options(request: RunRequest) -> BulkOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
@@ -43,21 +44,42 @@ def check_address(address: str) -> None:
 def connected(address: str, processors: int) -> Iterator[Any]:
     """The cluster, as the ray module, for as long as it is used. `local` starts one here and ends it."""
     check_address(address)
+    _quiet()
     with requires("cluster", f"--cluster {address}"):
         import ray
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        from ray._private import ray_constants
+    options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
         options |= {"num_cpus": processors, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        with _alone(ray_constants):
+            _open(ray, address, options)
     else:
-        options |= {"address": address}
         _reach(address)
         _use_token()
-    _open(ray, address, options)
+        _open(ray, address, options)
     try:
         yield ray
     finally:
         with suppress(Exception):  # it may be gone, and is left either way
             ray.shutdown()
+
+
+def _quiet() -> None:
+    """Keep from the output what Ray says about lost workers and large pieces: a run tells what was lost at its end."""
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^A worker died or was killed")
+    warnings.filterwarnings("ignore", "More than 10MB of messages", UserWarning)
+
+
+@contextmanager
+def _alone(constants: Any) -> Iterator[None]:
+    """Ray turns 127.0.0.1 into the address that other machines see, and listens on all of them, unless there are to be
+    no clusters of several machines."""
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
 
 
 def _open(ray: Any, address: str, options: dict[str, Any]) -> None:
@@ -87,6 +109,13 @@ def _reach(address: str) -> None:
         raise ClusterError(
             f"the cluster {address} cannot be reached: {message} (is it started, with a client server on that port?)"
         ) from None
+
+
+def token_hint() -> str:
+    """What else may be wrong where no worker begins, if this process sends tokens."""
+    if os.environ.get("RAY_AUTH_MODE") != "token":
+        return ""
+    return "; a cluster that was started without tokens wants RAY_AUTH_MODE=disabled here"
 
 
 def _use_token() -> None:

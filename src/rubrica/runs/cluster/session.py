@@ -24,7 +24,7 @@ from rubrica.runs.cores import cores
 from rubrica.runs.jury_session import JurySession, jury_session
 from rubrica.runs.request import JudgeSettings
 
-from .connection import ClusterError, connected
+from .connection import ClusterError, connected, token_hint
 from .shared_limits import SharedLimits
 from .worker import CaseWorker
 from .worker_task import WorkerTask
@@ -87,7 +87,8 @@ class ClusterSession:
         while not self._idle and time.monotonic() < until:
             self._look()
         if not self._idle:
-            raise ClusterError(f"no node took a worker within {patience:g} s: each needs a free CPU of the cluster")
+            said = f"no node took a worker within {patience:g} s: each needs a free CPU of the cluster"
+            raise ClusterError(said + token_hint())
         until = time.monotonic() + min(patience, AFTER_THE_FIRST)
         while self._starting and time.monotonic() < until:
             self._look()
