@@ -23,7 +23,7 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
 from rubrica.scoring.agreement import spearman
 
-from .preferences import PACK, TITLE, JudgedPair, judged_pairs
+from .preferences import PACK, TITLE, EvaluatedPair, evaluated_pairs
 from .safety import auc, data
 
 DRAWS = 300
@@ -134,13 +134,13 @@ def _held(narrowed: Sequence[Measured], dimension: str) -> str:
 
 def _pairs() -> tuple[str, ...]:
     """Pairs of answers to the same request, in the order that most of three people put them."""
-    pairs = judged_pairs()
+    pairs = evaluated_pairs()
 
-    def order(some: Sequence[JudgedPair]) -> float:
+    def order(some: Sequence[EvaluatedPair]) -> float:
         return fmean(pair.by_score() for pair in some)
 
     undecided = fmean(each.verdict == INCONCLUSIVE for pair in pairs for each in pair.evaluations)
-    told = f"order {_with_interval(pairs, order, lambda pair: pair.request)}"
+    told = f"order {_with_interval(pairs, order, lambda each: each.pair.request)}"
     return f"{PACK}: score", TITLE, str(len(pairs)), told, "–", "–", f"{undecided:.0%}"
 
 

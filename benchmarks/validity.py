@@ -62,7 +62,7 @@ def figures() -> Iterator[Figure]:
     for pack in PACKS:
         yield from _offline_scores(pack)
     yield from _harmful_answers()
-    yield from preferences.figures(preferences.judged_pairs())
+    yield from preferences.figures(preferences.evaluated_pairs())
     yield from _companion_gates()
     yield from _risks()
     yield from _cues()

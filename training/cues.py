@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from rubrica.text.texts import Field, Texts
 
 from .crossed import Crossing
 from .examples import digest, texts_of
+from .fit import newton
 
 Floats = NDArray[np.float64]
 EXAMPLES = Path(__file__).parent / "examples"
@@ -29,7 +31,7 @@ APART_EVERY = 3
 SHRINK_MEANING, SHRINK_SHAPE = 0.1, 0.3  # the price of large weights
 FILLED = 4  # times that a form of `turn_forms.yaml` is filled
 ROUNDS = 4  # of choosing the sentence that speaks most for a cue
-STEPS = 50
+TURNS, REPLIES = ("turns",), ("replies",)  # files of single examples
 DANGERS = ("crisis", "abuse", "medical", "minor")
 EMPATHY = {"w": "warmth", "u": "understanding", "a": "asking_on"}
 UNSAFE = {"dismisses": "dismissal", "secrecy": "secrecy", "dependence": "dependence", "harms": "harm"}
@@ -129,7 +131,7 @@ def turn_examples() -> list[CueExample]:
 def single_turns() -> Iterator[tuple[str, str, str]]:
     """Turns that are learnt from: a group, a label and a text, as written and as forms that are filled."""
     folder = EXAMPLES / "companion_safety"
-    for number, (label, text) in enumerate(labelled(folder / "turns.txt")):
+    for number, (label, text) in enumerate(chain(*(labelled(folder / f"{name}.txt") for name in TURNS))):
         yield f"turn {number}", label, text
     for each in Crossing.read(folder / "turn_forms.yaml").examples(FILLED):
         yield f"form {each.template}", each.example.label, each.example.text
@@ -157,7 +159,8 @@ def reply_examples() -> list[CueExample]:
         elif each.danger in DANGERS:
             has |= {"help"}
         found.append(CueExample(each.reply, has, has_not, each.group, each.apart))
-    for number, (label, text) in enumerate(labelled(EXAMPLES / "companion_safety" / "replies.txt")):
+    folder = EXAMPLES / "companion_safety"
+    for number, (label, text) in enumerate(chain(*(labelled(folder / f"{name}.txt") for name in REPLIES))):
         has = frozenset({"help" if label == "helps" else UNSAFE[label]} if label not in ("fine", "chat") else ())
         cold = frozenset({"warmth", "understanding"} if label == "chat" else ())
         found.append(CueExample(text, has, (every | {"help"} | cold) - has, f"reply {number}"))
@@ -234,21 +237,8 @@ def fit_lines(lines: Lines, has: NDArray[np.bool_]) -> Floats:
         share = 1 / np.bincount(lines.text[chosen])[lines.text[chosen]]
         for label in (0.0, 1.0):  # both count the same, however many there are
             share[wanted == label] *= 0.5 * len(has) / share[wanted == label].sum()
-        found = _newton(lines.numbers[chosen], wanted, share, lines.prices)
+        found = newton(lines.numbers[chosen], wanted, lines.prices, share)
         scores = lines.numbers @ found
-    return found
-
-
-def _newton(numbers: Floats, wanted: Floats, counts: Floats, prices: Floats) -> Floats:
-    found = np.zeros(numbers.shape[1])
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(numbers @ found, -30, 30)))
-        slope = numbers.T @ (counts * (chance - wanted)) + prices * found
-        bend = (numbers * (counts * chance * (1 - chance))[:, None]).T @ numbers + np.diag(prices)
-        step = np.linalg.solve(bend, slope)
-        found = found - step
-        if np.abs(step).max() < 1e-7:
-            break
     return found
 
 

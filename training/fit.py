@@ -1,4 +1,5 @@
-"""Fits a linear model to examples: multinomial logistic regression by accelerated gradient descent.
+"""Fits a linear model to examples: multinomial logistic regression by accelerated gradient descent, or, where columns
+are few, logistic regression by Newton's method.
 
 Everything is added up in a fixed order and nothing is drawn at random, so that the same examples give the same weights.
 """
@@ -6,7 +7,7 @@ Everything is added up in a fixed order and nothing is drawn at random, so that 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+NEWTON_STEPS = 50
 CLIP = 99.99  # the percentile of weights that becomes the largest byte; the few beyond it are cut
 
 
@@ -121,6 +123,25 @@ def descend_between_two(vectors: Sparse, second: NDArray[Any], recipe: Recipe, c
     found = np.zeros(vectors.width)
     found[used] = now[:, 0]
     return found
+
+
+def newton(numbers: Floats, wanted: Floats, prices: Floats, counts: Floats | float = 1.0) -> Floats:
+    """A weight for each column, by logistic regression; `prices` is what a large weight costs, by column."""
+    found = np.zeros(numbers.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(numbers @ found, -30, 30)))
+        slope = numbers.T @ (counts * (chance - wanted)) + prices * found
+        bend = (numbers * (counts * chance * (1 - chance))[:, None]).T @ numbers + np.diag(prices)
+        step = np.linalg.solve(bend, slope)
+        found = found - step
+        if np.abs(step).max() < 1e-7:
+            break
+    return found
+
+
+def rounded(values: Iterable[float]) -> tuple[float, ...]:
+    """Weights as they are stored."""
+    return tuple(round(float(value), 4) for value in values)
 
 
 def chances_of(scores: Floats) -> Floats:

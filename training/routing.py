@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from rubrica.text.sign_weights import SignWeights
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import SumWeights, is_worked_sum, signs_of
+from rubrica.text.worked_sum import is_worked_sum, signs_of
 
 from .examples import digest
-from .fit import Floats
+from .fit import newton, rounded
 
 WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "worked_sums.json"
 SHRINK = 10.0
 LEAST_SPREAD = 0.05
-STEPS = 25
 HALVES = 40
 BANDS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.01)
 
@@ -44,30 +44,15 @@ def read_answers(folder: Path) -> list[dict[str, Any]]:
         return [row for row in map(json.loads, lines) if not is_apart(str(row["id"]))]
 
 
-def train(found: Sequence[Mapping[str, float]], wrong: Sequence[bool], made_from: str = "") -> SumWeights:
+def train(found: Sequence[Mapping[str, float]], wrong: Sequence[bool], made_from: str = "") -> SignWeights:
     """The weights that make the wrong answers likely: logistic regression by Newton's method, shrunken."""
     names = tuple(found[0])
     signs = np.array([[each[name] for name in names] for each in found])
     means, spreads = signs.mean(axis=0), np.maximum(signs.std(axis=0), LEAST_SPREAD)
-    weights = _newton(np.column_stack([(signs - means) / spreads, np.ones(len(signs))]), np.array(wrong, dtype=float))
+    numbers = np.column_stack([(signs - means) / spreads, np.ones(len(signs))])
+    weights = newton(numbers, np.array(wrong, dtype=float), np.array([SHRINK] * len(names) + [1e-9]))
     *shared, bias = weights
-    return SumWeights(names, _rounded(means), _rounded(spreads), _rounded(shared), round(float(bias), 4), made_from)
-
-
-def _rounded(values: Iterable[float]) -> tuple[float, ...]:
-    return tuple(round(float(value), 4) for value in values)
-
-
-def _newton(signs: Floats, wrong: Floats) -> Floats:
-    width = signs.shape[1]
-    price = np.diag([SHRINK] * (width - 1) + [1e-9])
-    weights = np.zeros(width)
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-signs @ weights))
-        slope = signs.T @ (chance - wrong) + price @ weights
-        bend = (signs * (chance * (1 - chance))[:, None]).T @ signs + price
-        weights = weights - np.linalg.solve(bend, slope)
-    return weights
+    return SignWeights(names, rounded(means), rounded(spreads), rounded(shared), round(float(bias), 4), made_from)
 
 
 def main() -> None:
@@ -92,7 +77,7 @@ def _print_bands(signs: Sequence[Mapping[str, float]], wrong: Sequence[bool]) ->
         places = order.permutation(len(signs)).tolist()
         half, rest = places[: len(places) // 2], places[len(places) // 2 :]
         made = train([signs[at] for at in half], [wrong[at] for at in half])
-        told += [(made.risk(signs[at]), wrong[at]) for at in rest]
+        told += [(made.chance(signs[at]), wrong[at]) for at in rest]
     for low, high in pairwise(BANDS):
         inside = [each for each in told if low <= each[0] < high]
         if inside:

@@ -9,6 +9,7 @@ from rubrica.plugins import added
 
 from . import (
     answer_forms,
+    answer_preference,
     arithmetic,
     asked_sum,
     continuity,
@@ -47,6 +48,7 @@ FEATURES: Mapping[str, Feature] = {
         asked_sum,
         solution,
         cut_off,
+        answer_preference,
         worked_sum,
         mcq,
         answer_forms,

@@ -8,16 +8,12 @@ feature is 0. `training/routing.py` makes the weights and says how often answers
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from math import exp, log1p
+from math import log1p
 
-import msgspec
-
-from rubrica.errors import StoredError
 from rubrica.text.cut_off import cut_off
 from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.sign_weights import SignWeights, read_sign_weights
 from rubrica.text.solution import (
     asks_for_number,
     lacks_result,
@@ -46,32 +42,10 @@ _BLAMES = lazy_pattern(
 _NUMBER = lazy_pattern(r"\d[\d,]*(?:\.\d+)?")
 
 
-class SumWeights(msgspec.Struct, frozen=True):
-    """A logistic regression: what each sign is on average, how far it spreads, and what it counts then."""
-
-    signs: tuple[str, ...]
-    means: tuple[float, ...]
-    spreads: tuple[float, ...]
-    weights: tuple[float, ...]
-    bias: float
-    made_from: str = ""  # a digest of what it was trained with
-
-    def risk(self, signs: Mapping[str, float]) -> float:
-        """The chance that an answer with such signs is wrong."""
-        score = self.bias
-        for name, mean, spread, weight in zip(self.signs, self.means, self.spreads, self.weights, strict=True):
-            score += weight * (signs[name] - mean) / spread
-        return 1 / (1 + exp(-score))
-
-
 @cache
-def sum_weights() -> SumWeights:
+def sum_weights() -> SignWeights:
     """The trained weights, read when they are first needed."""
-    path = resources.files("rubrica.text") / "worked_sums.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SumWeights)
-    except (OSError, msgspec.DecodeError) as error:
-        raise StoredError(f"{path}: not the weights of a model: {error} (train it again)") from None
+    return read_sign_weights("worked_sums.json")
 
 
 def is_worked_sum(texts: Texts) -> bool:
@@ -112,7 +86,7 @@ def _is_shown(texts: Texts) -> bool:
 @cached_reading
 def wrong_sum_risk(texts: Texts) -> float:
     """How likely a worked answer is wrong; 0 where no sum is asked for."""
-    return sum_weights().risk(signs_of(texts)) if is_worked_sum(texts) else 0.0
+    return sum_weights().chance(signs_of(texts)) if is_worked_sum(texts) else 0.0
 
 
 FEATURES: tuple[Feature, ...] = (
