@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rubrica.text.adapted_layers import ADAPTED, FROZEN, Adapters, side_by_side
 from rubrica.text.exchange import Exchange
-from rubrica.text.exchange_reader import ADAPTED, FROZEN, Adapters, ExchangeReader, pair_tokens, side_by_side
+from rubrica.text.exchange_reader import ExchangeReader, pair_tokens
 from rubrica.text.minilm import HEADS, LAYERS, WIDTH, MiniLm, layer_weights
 from rubrica.text.sentence_model import INSTALL, sentence_model
 

@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rubrica.text.adapted_layers import Adapters
 from rubrica.text.exchange import vector_of
 from rubrica.text.exchange_reader import FILE as ADAPTERS_FILE
-from rubrica.text.exchange_reader import Adapters
 from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
 from rubrica.text.risk import COLUMNS, FILE, HEADS, NO_DOUBT, SingleWords
 from rubrica.text.risk import scores as word_scores

@@ -8,18 +8,10 @@ import numpy as np
 import pytest
 
 from rubrica.errors import StoredError
-from rubrica.text import exchange_reader
+from rubrica.text import adapted_layers
+from rubrica.text.adapted_layers import ADAPTED, FROZEN, Adapters, stored_adapters
 from rubrica.text.exchange import Exchange
-from rubrica.text.exchange_reader import (
-    ADAPTED,
-    FROZEN,
-    PROMPT_TOKENS,
-    RESPONSE_TOKENS,
-    Adapters,
-    ExchangeReader,
-    pair_tokens,
-    stored_adapters,
-)
+from rubrica.text.exchange_reader import FILE, PROMPT_TOKENS, RESPONSE_TOKENS, ExchangeReader, pair_tokens
 from rubrica.text.minilm import LAYERS, WIDTH, MiniLm, layer_weights
 from rubrica.text.sentence_model import sentence_model
 
@@ -82,7 +74,7 @@ def test_a_reply_is_scored_by_the_kinds_it_is_of(model: MiniLm) -> None:
 
 
 def test_an_exchange_has_the_same_scores_alone_and_among_others(model: MiniLm) -> None:
-    reader = ExchangeReader(model, stored_adapters())
+    reader = ExchangeReader(model, stored_adapters(FILE))
     together = reader.scores(EXCHANGES * 6)
     assert np.allclose(together, np.concatenate([reader.scores([each]) for each in EXCHANGES] * 6), atol=1e-4)
     assert reader.scores([]).shape == (0, 2)
@@ -101,7 +93,7 @@ def test_of_a_long_text_the_beginning_and_the_end_are_read(model: MiniLm) -> Non
 def test_a_file_that_holds_no_adapters_is_told_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / exchange_reader.FILE).write_bytes(b"not a model")
-    monkeypatch.setattr(exchange_reader, "files", lambda _: tmp_path)
+    (tmp_path / FILE).write_bytes(b"not a model")
+    monkeypatch.setattr(adapted_layers, "files", lambda _: tmp_path)
     with pytest.raises(StoredError, match="train it again"):
-        stored_adapters()
+        stored_adapters(FILE)

@@ -25,8 +25,8 @@ from training.folds import ATTACKS, Scored, auc, folds, in_third
 from training.safety import SENTENCES, WEIGHTS, train
 from training.written import framed, written
 
+from rubrica.text.adapted_layers import Adapters
 from rubrica.text.exchange import Exchange
-from rubrica.text.exchange_reader import Adapters
 from rubrica.text.linear import to_bytes
 from rubrica.text.risk import HEADS, risk, scores, weights
 from rubrica.text.safety import find_unsafe

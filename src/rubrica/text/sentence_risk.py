@@ -114,8 +114,10 @@ def sentence_scores(exchange: Exchange) -> ReaderScores | None:
 @cache
 def _reader(model: MiniLm) -> ExchangeReader:
     with requires("local", "the sentence model"):
-        from .exchange_reader import ExchangeReader, stored_adapters
-    return ExchangeReader(model, stored_adapters())
+        from .adapted_layers import stored_adapters
+        from .exchange_reader import FILE as ADAPTERS_FILE
+        from .exchange_reader import ExchangeReader
+    return ExchangeReader(model, stored_adapters(ADAPTERS_FILE))
 
 
 def is_english(text: str) -> bool:
