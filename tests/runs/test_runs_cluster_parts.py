@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -22,7 +23,7 @@ from rubrica.runs.bulk.pieces import pieces_of
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows
 from rubrica.runs.bulk.turns import PlacedPiece
 from rubrica.runs.cluster.bulk import PieceJob, judge_piece, piece_bytes
-from rubrica.runs.cluster.connection import ClusterError, connected
+from rubrica.runs.cluster.connection import ClusterError, _open, connected
 from rubrica.runs.cluster.shared_limits import ActorBoard, SharedLimits
 from rubrica.runs.files.manifest import UsedRubric
 
@@ -130,3 +131,17 @@ def test_a_node_with_another_version_is_told(tmp_path: Path) -> None:
 def test_a_cluster_that_is_not_there_is_told_at_once(address: str, said: str) -> None:
     with pytest.raises(ClusterError, match=said), connected(address, 1):
         pass
+
+
+def test_what_is_no_cluster_is_asked_once_if_it_takes_its_time() -> None:
+    asked = []
+
+    def init(**options: Any) -> None:
+        asked.append(options["address"])
+        raise ConnectionError("ray client connection timeout")
+
+    ray = SimpleNamespace(init=init, shutdown=lambda: None)
+    address = "ray://127.0.0.1:80"
+    with pytest.raises(ClusterError, match=r"timeout \(is it started, with a client server on that port\?\)"):
+        _open(ray, address, {"address": address}, patience=-1)
+    assert asked == [address]

@@ -135,7 +135,7 @@ def test_files_in_a_bucket_are_judged_as_those_on_disk(
     for source, said in ((f"s3://{BUCKET}/cases", "end it with"), (f"s3://{BUCKET}/none/*", "no object")):
         with pytest.raises(RubricaError, match=said):
             find_files([source])
-    with pytest.raises(RubricaError, match="cannot be reached"):
+    with pytest.raises(RubricaError, match="cannot be reached: there is no s3://no-such-bucket "):
         find_files(["s3://no-such-bucket/*.jsonl"])
 
 

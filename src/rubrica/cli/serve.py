@@ -22,7 +22,7 @@ from rubrica.server.listening import listen, refuse_others, reserve
 from rubrica.server.proxies import networks_of
 from rubrica.server.settings import ServerSettings
 from rubrica.server.sign_in import is_loopback
-from rubrica.store.address import FORMS, address
+from rubrica.store.address import address
 from rubrica.store.database import Database
 from rubrica.store.keys import any_key
 from rubrica.store.serving import sole_server
@@ -196,7 +196,10 @@ def _queues_runs(place: str, run_jobs: int, workers: int) -> bool:
     wanted = "--run-jobs 0" if not run_jobs else "--workers" if workers > 1 else ""
     if address(place).file is not None:
         if wanted:
-            raise RubricaError(f"{wanted}: a SQLite file has one process that serves it ({FORMS})")
+            raise RubricaError(
+                f"{wanted}: a SQLite file has one process that serves it "
+                "(use PostgreSQL: --db postgresql://USER:PASSWORD@HOST/NAME)"
+            )
         return False
     try:
         with requires("queue", wanted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -21,6 +22,8 @@ PATIENCE = 5.0
 """Seconds that a head may take to accept a connection."""
 ATTEMPTS = 3
 """A head that has just started turns the first client away now and then."""
+
+IS_IT_THERE = "is it started, with a client server on that port?"
 
 
 class ClusterError(RubricaError):
@@ -65,9 +68,10 @@ def connected(address: str, processors: int) -> Iterator[Any]:
 
 
 def _quiet() -> None:
-    """Keep from the output what Ray says about lost workers and large pieces: a run tells what was lost at its end."""
+    """Keep from the output what Ray says in between: a run tells at its end what was lost, and what is wrong."""
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^A worker died or was killed")
-    warnings.filterwarnings("ignore", "More than 10MB of messages", UserWarning)
+    for said in ("More than 10MB of messages", "Ray Client connection timed out"):
+        warnings.filterwarnings("ignore", said, UserWarning)
 
 
 @contextmanager
@@ -82,7 +86,8 @@ def _alone(constants: Any) -> Iterator[None]:
         constants.ENABLE_RAY_CLUSTER = before
 
 
-def _open(ray: Any, address: str, options: dict[str, Any]) -> None:
+def _open(ray: Any, address: str, options: dict[str, Any], patience: float = PATIENCE) -> None:
+    begun = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with redirect_stdout(StringIO()):
@@ -90,9 +95,10 @@ def _open(ray: Any, address: str, options: dict[str, Any]) -> None:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
             with suppress(Exception):
                 ray.shutdown()
-            if attempt == ATTEMPTS:
+            if attempt == ATTEMPTS or time.monotonic() - begun > patience:
                 message = (str(error).strip().splitlines() or [type(error).__name__])[0]
-                raise ClusterError(f"the cluster {address} cannot be used: {message}") from error
+                hint = "" if address in (LOCAL, "auto") else f" ({IS_IT_THERE})"
+                raise ClusterError(f"the cluster {address} cannot be used: {message}{hint}") from error
         else:
             return
 
@@ -106,9 +112,7 @@ def _reach(address: str) -> None:
         socket.create_connection((parts.hostname or "", parts.port or 10001), PATIENCE).close()
     except OSError as error:
         message = error.strerror or str(error)
-        raise ClusterError(
-            f"the cluster {address} cannot be reached: {message} (is it started, with a client server on that port?)"
-        ) from None
+        raise ClusterError(f"the cluster {address} cannot be reached: {message} ({IS_IT_THERE})") from None
 
 
 def token_hint() -> str:

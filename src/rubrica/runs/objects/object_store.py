@@ -157,7 +157,7 @@ class ObjectStore:
         except self._failures as error:
             message = _QUERY.sub("", str(error).partition("Debug source")[0].strip().partition("\n")[0])[:_MOST_SAID]
             place = key if key.startswith(self.root) else f"{self.root}/{key}"
-            why = message or type(error).__name__
+            why = f"there is no {self.root}" if "404 Not Found" in message else message or type(error).__name__
             raise ObjectStoreError(f"{place} cannot be reached: {why} ({self._way_out})") from None
 
 
