@@ -148,3 +148,10 @@ def test_what_is_named_is_there() -> None:
     for service in compose["services"].values():
         for volume in service.get("volumes", []):
             assert volume.partition(":")[0] in compose["volumes"]
+
+
+def test_a_job_is_not_started_with_the_servers() -> None:
+    """`kubectl apply -f deploy/kubernetes/` applies every file in there."""
+    kinds = {one["kind"] for path in (DEPLOY / "kubernetes").iterdir() for one in yaml.safe_load_all(path.read_text())}
+    assert "RayJob" not in kinds
+    assert "RayJob" in {one.get("kind") for _, one in documents()}

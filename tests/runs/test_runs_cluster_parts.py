@@ -23,7 +23,7 @@ from rubrica.runs.bulk.pieces import pieces_of
 from rubrica.runs.bulk.run import BulkOptions, bulk_rows
 from rubrica.runs.bulk.turns import PlacedPiece
 from rubrica.runs.cluster.bulk import PieceJob, judge_piece, piece_bytes
-from rubrica.runs.cluster.connection import ClusterError, _open, connected
+from rubrica.runs.cluster.connection import ClusterError, _joined, _open, connected
 from rubrica.runs.cluster.shared_limits import ActorBoard, SharedLimits
 from rubrica.runs.files.manifest import UsedRubric
 
@@ -142,6 +142,20 @@ def test_what_is_no_cluster_is_asked_once_if_it_takes_its_time() -> None:
 
     ray = SimpleNamespace(init=init, shutdown=lambda: None)
     address = "ray://127.0.0.1:80"
-    with pytest.raises(ClusterError, match=r"timeout \(is it started, with a client server on that port\?\)"):
+    with pytest.raises(ClusterError, match=r"timeout \(is it started, and is that its port\?"):
         _open(ray, address, {"address": address}, patience=-1)
     assert asked == [address]
+
+
+def test_a_cluster_that_has_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(ClusterError, match=r"^the cluster ray://.*:1 cannot be reached"), connected("auto", 1):
+        pass
+
+
+def test_a_machine_without_a_cluster_is_told_what_to_name() -> None:
+    def look(address: str) -> str:
+        raise ConnectionError(f"{address}: set the --address flag")
+
+    with pytest.raises(ClusterError, match=r"belongs to no cluster .* --cluster ray://HOST"):
+        _joined(SimpleNamespace(canonicalize_bootstrap_address=look))

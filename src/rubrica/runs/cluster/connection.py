@@ -23,7 +23,7 @@ PATIENCE = 5.0
 ATTEMPTS = 3
 """A head that has just started turns the first client away now and then."""
 
-IS_IT_THERE = "is it started, with a client server on that port?"
+IS_IT_THERE = "is it started, and is that its port? A client server has 10001 unless told otherwise"
 
 
 class ClusterError(RubricaError):
@@ -50,14 +50,14 @@ def connected(address: str, processors: int) -> Iterator[Any]:
     _quiet()
     with requires("cluster", f"--cluster {address}"):
         import ray
-        from ray._private import ray_constants
+        from ray._private import ray_constants, services
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
         options |= {"num_cpus": processors, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         with _alone(ray_constants):
             _open(ray, address, options)
     else:
-        _reach(address)
+        _reach(address if address != "auto" else _joined(services))
         _use_token()
         _open(ray, address, options)
     try:
@@ -101,6 +101,19 @@ def _open(ray: Any, address: str, options: dict[str, Any], patience: float = PAT
                 raise ClusterError(f"the cluster {address} cannot be used: {message}{hint}") from error
         else:
             return
+
+
+def _joined(services: Any) -> str:
+    """Where the cluster of this machine's node is. Ray looks for minutes for one that has ended."""
+    if "://" in os.environ.get("RAY_ADDRESS", ""):
+        return ""
+    try:
+        place = services.canonicalize_bootstrap_address("auto")
+    except (ConnectionError, ValueError):
+        place = None
+    if not place:
+        raise ClusterError("this machine belongs to no cluster (`ray start` joins one; or --cluster ray://HOST:10001)")
+    return f"ray://{place}"
 
 
 def _reach(address: str) -> None:
