@@ -133,7 +133,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(address: str, said: str) ->
         pass
 
 
-def test_what_is_no_cluster_is_asked_once_if_it_takes_its_time() -> None:
+def test_what_does_not_answer_as_a_cluster_is_asked_once() -> None:
     asked = []
 
     def init(**options: Any) -> None:
@@ -143,7 +143,7 @@ def test_what_is_no_cluster_is_asked_once_if_it_takes_its_time() -> None:
     ray = SimpleNamespace(init=init, shutdown=lambda: None)
     address = "ray://127.0.0.1:80"
     with pytest.raises(ClusterError, match=r"timeout \(is it started, and is that its port\?"):
-        _open(ray, address, {"address": address}, patience=-1)
+        _open(ray, address, {"address": address})
     assert asked == [address]
 
 
