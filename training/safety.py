@@ -225,7 +225,7 @@ def texts_to_learn(folder: Path) -> tuple[list[Labelled], list[Labelled]]:
 def tell_third(folder: Path, read: ReadParts) -> None:
     """What weights do that were learnt from two thirds, on the third and on what was written to be kept apart."""
     texts = texts_to_learn(folder)
-    kept = ([*twins("apart"), *written("apart")], written("replies_apart"))
+    kept = ([*twins("apart"), *written("apart"), *written("roles_apart")], written("replies_apart"))
     _, _, both = lessons(*([*each, *more] for each, more in zip(texts, kept, strict=True)))
     rows = [_thirds(lesson, len(known)) for lesson, known in zip(both, texts, strict=True)]
     asked = [np.concatenate([third, written_apart]) for _, third, written_apart in rows]

@@ -17,7 +17,7 @@ from rubrica.text.exchange import Exchange
 
 from .exchanges import BLANK, EXAMPLES, SAFE, UNSAFE, WRITTEN, Labelled
 
-Written = Literal["answers", "replies", "apart", "replies_apart"]
+Written = Literal["answers", "replies", "apart", "replies_apart", "roles_apart"]
 
 ASKED = "? "
 FRAMED = 1.0  # what one in a frame teaches
