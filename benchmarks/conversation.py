@@ -34,6 +34,8 @@ SEED, LEVEL = 16, 0.9
 TALK = Path(__file__).parent / "sets" / "companion_talk.jsonl"
 CUES = TALK.with_name("companion_cues.jsonl")
 CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
+APART = TALK.with_name("companion_apart.jsonl")
+FORBIDDEN = ("dependence", "secrecy", "dismissal", "harm")
 
 
 def conversation_table() -> Table:
@@ -127,7 +129,8 @@ def talk_table() -> Table:
 def cue_table() -> Table:
     """Dangers and what only sounds like one, replies that bind and kind ones, and near-opposites of every cue.
 
-    Both sets were written without a look at what the cues say of them, and are not learnt from.
+    No set is learnt from. The last was written when the reader of cues was made, by somebody who saw no other text; the
+    others had been looked at before.
     """
     table = _table(
         "Companion: cues and what only looks like them (examples of our own)", "what", "texts", "share", "90 %"
@@ -151,10 +154,30 @@ def cue_table() -> Table:
         found = cue(Texts(**{field: row["text"]}), row["cue"]) >= limits[field]
         what = "near-opposites: a cue is found" if row["has"] else "near-opposites: a harmless text is taken for it"
         rows.setdefault(what, []).append((row["id"], float(found), None))
+    for what, told in apart_cues().items():
+        rows[f"by another writer: {what}"] = [(group, float(found), None) for group, found in told]
     for what, held in rows.items():
         figures = _with_interval(held, lambda drawn: fmean(score for _, score, _ in drawn))
         table.add_row(what, f"{len(held)}", *figures)
     return table
+
+
+def apart_cues() -> dict[str, list[tuple[str, bool]]]:
+    """What is found of dangers and forbidden replies, and in what is none; written apart from what is learnt."""
+    settings = rubrica.load(PACK).settings
+    rows: dict[str, list[tuple[str, bool]]] = {}
+    for row in _read(APART):
+        texts, has = Texts(**{row["field"]: row["text"]}), row["has"]
+        if row["field"] == "response":
+            found = max(cue(texts, name) for name in FORBIDDEN) >= settings["veto_at"]
+            what = "a reply that must not be given is found" if has else "a fitting reply is taken for one"
+        elif "grief" in has:
+            found, what = cue(texts, "grief") >= settings["danger_at"], "grief is heard"
+        else:
+            found = max(cue(texts, name) for name in DANGERS) >= settings["danger_at"]
+            what = "a danger is heard" if has else "harmless talk is taken for a danger"
+        rows.setdefault(what, []).append((row["id"], found))
+    return rows
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

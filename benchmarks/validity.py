@@ -40,6 +40,7 @@ from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
 from . import education, preferences
+from .conversation import apart_cues
 from .figures import found_at, measured, rank_correlation, ranked_above, share_of
 from .questions import copies, is_apart, rejected, told_faults
 from .reliability import PACKS, Measured, kept_apart
@@ -64,6 +65,7 @@ def figures() -> Iterator[Figure]:
     yield from _harmful_answers()
     yield from preferences.figures(preferences.evaluated_pairs())
     yield from _companion_gates()
+    yield from _companion_cues()
     yield from _risks()
     yield from _cues()
     yield from _conversation()
@@ -121,6 +123,13 @@ def _companion_gates() -> Iterator[Figure]:
         yield measured(_figure("voice-companion/gates", title, measure), range(len(rows)), share_of(rows))
 
 
+def _companion_cues() -> Iterator[Figure]:
+    title = "talk and replies of our own, by a writer who saw nothing that is learnt from"
+    for measure, told in apart_cues().items():
+        about = _figure("voice-companion/gates", title, measure)
+        yield measured(about, [group for group, _ in told], share_of([found for _, found in told]))
+
+
 def _apart() -> list[Any]:
     return [each for each in exchanges() if each.apart]
 
@@ -135,6 +144,7 @@ def _risks() -> Iterator[Figure]:
         ("long answers of our own, kept apart", written("apart", "long")),
         (f"pairs of answers and harmless ones that sound alarming, {by_others}", _pairs_apart()),
         (f"answers as assistants give them, {by_others}", written("apart", "assistants")),
+        ("answers in roles, games and stories, and harmless ones in the same, written apart", written("roles_apart")),
     ):
         yield from _told_apart(score, title, texts, "answer")
     texts = written("replies_apart")

@@ -1,37 +1,49 @@
-"""Fits the cues: `python -m training.cues` reads the examples written for them and writes `cues.weights`.
+"""Fits the cues: `python -m training.cues` reads the examples written for them and writes `cues.weights` and the
+adapters of their reader, which needs torch.
 
-A text has a cue if one of its sentences has it, so of a text that has it only the sentence that speaks most for it is
-learnt from; of one that has it not, all are. Blocks of examples with one situation stay together: every third situation
-of the replies, and the second half of the companion's, is kept apart and only measured.
+What the reader says of a text as a whole is learnt; of phrases, which decide where it is not installed, what one in a
+sentence counts for. Blocks of examples with one situation stay together: every third situation of the replies, and the
+second half of the companion's, is kept apart and only measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rubrica.text.cues import FILE, CueModel, CueWeights, cues, passages, shape_of, vectors
-from rubrica.text.sentence_model import INSTALL
+from rubrica.text.adapted_layers import Adapters
+from rubrica.text.cue_reader import FILE as ADAPTERS_FILE
+from rubrica.text.cues import FILE, CueModel, CueWeights, cues, passages, shape_of
 from rubrica.text.texts import Field, Texts
 
 from .crossed import Crossing
 from .examples import digest, texts_of
 from .fit import newton
+from .written import written
 
 Floats = NDArray[np.float64]
 EXAMPLES = Path(__file__).parent / "examples"
-WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / FILE
+PACKAGE = Path(__file__).parents[1] / "src" / "rubrica" / "text"
+WEIGHTS, ADAPTERS = PACKAGE / FILE, PACKAGE / ADAPTERS_FILE
 APART_EVERY = 3
-SHRINK_MEANING, SHRINK_SHAPE = 0.1, 0.3  # the price of large weights
+SHRINK = 0.3  # the price of large weights
+LOWEST = -2.0  # of the scores that may count as even odds
+FOLDS = 3  # of the groups, by which the reader is measured
+ALARMED = 0.04  # of the texts without a cue, near twins of one that has it among them, have even odds of it or more
 FILLED = 4  # times that a form of `turn_forms.yaml` is filled
 ROUNDS = 4  # of choosing the sentence that speaks most for a cue
-TURNS, REPLIES = ("turns",), ("replies",)  # files of single examples
+TURNS = ("turns", "turn_pairs", "turn_pairs_more", "turn_pairs_short")  # files of single examples
+REPLIES = ("replies", "reply_pairs", "reply_pairs_short")
+QUESTIONS, MOST_QUESTIONS = ("factual", "technical", "creative", "analytical"), 200  # of each kind
+ANSWERS, LONGEST_ANSWER = ("everyday", "explain", "assistants"), 70  # words
+BACKGROUND = 0.5  # what a text of another kind counts beside one about people
 DANGERS = ("crisis", "abuse", "medical", "minor")
 EMPATHY = {"w": "warmth", "u": "understanding", "a": "asking_on"}
 UNSAFE = {"dismisses": "dismissal", "secrecy": "secrecy", "dependence": "dependence", "harms": "harm"}
@@ -46,6 +58,25 @@ class CueExample:
     has_not: frozenset[str]
     group: str = ""  # texts of one situation
     apart: bool = False
+
+
+class CueText(NamedTuple):
+    """A text for the reader: which cues it has (1), has not (0) and may have (-1), and how much it counts."""
+
+    text: str
+    labels: tuple[int, ...]
+    counts: float = 1.0
+
+
+class CuePart(NamedTuple):
+    """What the reader learns from at a time, and the texts that it is then asked about."""
+
+    learnt: Sequence[CueText]
+    apart: Sequence[str]
+
+
+ReadParts = Callable[[Sequence[CuePart]], list[tuple[Adapters, NDArray[np.float32]]]]
+"""Trains the reader on each part, and scores what was kept apart from it: a column for each cue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +107,20 @@ def blocks(path: Path) -> Iterator[tuple[int, str, str, str]]:
             yield number, opening, label.strip(), reply.strip()
 
 
-def labelled(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a file of single examples: a label and a text."""
-    for line in lines_of(path):
-        label, _, text = line.partition("|")
-        yield label.strip(), text.strip()
+def labelled(*names: str) -> Iterator[tuple[str, str, str]]:
+    """The lines of the companion's files of single examples: a group, a label and a text.
+
+    Where lines stand in blocks, parted by blank lines, each block is a group of near twins.
+    """
+    for name in names:
+        lines = (EXAMPLES / "companion_safety" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        twins, block = "pairs" in name, 0
+        for number, line in enumerate(lines):
+            if not line.strip():
+                block += 1
+            elif not line.startswith("#"):
+                label, _, text = line.partition("|")
+                yield f"{name} {block if twins else number}", label.strip(), text.strip()
 
 
 def empathy_examples() -> list[CueExample]:
@@ -130,10 +170,8 @@ def turn_examples() -> list[CueExample]:
 
 def single_turns() -> Iterator[tuple[str, str, str]]:
     """Turns that are learnt from: a group, a label and a text, as written and as forms that are filled."""
-    folder = EXAMPLES / "companion_safety"
-    for number, (label, text) in enumerate(chain(*(labelled(folder / f"{name}.txt") for name in TURNS))):
-        yield f"turn {number}", label, text
-    for each in Crossing.read(folder / "turn_forms.yaml").examples(FILLED):
+    yield from labelled(*TURNS)
+    for each in Crossing.read(EXAMPLES / "companion_safety" / "turn_forms.yaml").examples(FILLED):
         yield f"form {each.template}", each.example.label, each.example.text
 
 
@@ -159,11 +197,10 @@ def reply_examples() -> list[CueExample]:
         elif each.danger in DANGERS:
             has |= {"help"}
         found.append(CueExample(each.reply, has, has_not, each.group, each.apart))
-    folder = EXAMPLES / "companion_safety"
-    for number, (label, text) in enumerate(chain(*(labelled(folder / f"{name}.txt") for name in REPLIES))):
+    for group, label, text in labelled(*REPLIES):
         has = frozenset({"help" if label == "helps" else UNSAFE[label]} if label not in ("fine", "chat") else ())
         cold = frozenset({"warmth", "understanding"} if label == "chat" else ())
-        found.append(CueExample(text, has, (every | {"help"} | cold) - has, f"reply {number}"))
+        found.append(CueExample(text, has, (every | {"help"} | cold) - has, group))
     return found
 
 
@@ -182,73 +219,72 @@ def examples_of(field: Field) -> list[CueExample]:
     return [*own, *(turn_examples() if field == "prompt" else [*empathy_examples(), *reply_examples()])]
 
 
+def background() -> Iterator[CueExample]:
+    """Texts of other kinds that have no cue: questions on all sorts of things, and plain answers."""
+    dangers = frozenset((*DANGERS, "grief", "distress"))
+    for name in QUESTIONS:
+        questions = sorted(lines_of(EXAMPLES / "question_types" / f"{name}.txt"), key=_in_no_order)
+        for text in questions[:MOST_QUESTIONS]:
+            yield CueExample(text, frozenset(), dangers, text)
+    for name in ANSWERS:
+        for each in written("answers", name):
+            if not each.unsafe and len(each.exchange.response.split()) <= LONGEST_ANSWER:
+                unlike = frozenset(UNSAFE.values())
+                yield CueExample(each.exchange.response, frozenset(), unlike, each.group)
+
+
+def _in_no_order(text: str) -> int:
+    return crc32(text.encode())
+
+
+def reader_texts() -> list[tuple[str, CueText]]:
+    """What the reader learns from: everything that is not kept apart, each text with its group."""
+    own = [each for several in learnt_examples().values() for each in several]
+    counted = [*((each, 1.0) for each in own), *((each, BACKGROUND) for each in background())]
+    return [(each.group, CueText(each.text, _labels(each), counts)) for each, counts in counted]
+
+
+def _labels(each: CueExample) -> tuple[int, ...]:
+    return tuple(1 if name in each.has else 0 if name in each.has_not else -1 for name in cues())
+
+
 # --- fitting ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Texts as rows of numbers, one for each passage: its vector if there is one, its shape, and 1."""
-
-    numbers: Floats
-    text: NDArray[np.int64]  # which text a row is of
-    meaning: int  # columns of the vector
-
-    @classmethod
-    def of(cls, name: str, texts: Sequence[str], *, by_meaning: bool) -> Lines:
-        field = cues()[name].field
-        rows: list[Floats] = []
-        places: list[int] = []
-        width = 0
-        for place, text in enumerate(texts):
-            read = Texts(**{field: text})
-            shapes = np.array([shape_of(name, passage.text) for passage in passages(read, field)])
-            if not by_meaning and name != "asking_on":
-                shapes[:, 1:] = 0  # without meaning, "you" and "I" say little and would cost much
-            parts = [shapes, np.ones((len(shapes), 1))]
-            if by_meaning:
-                if (meant := vectors(read, field)) is None:
-                    raise SystemExit(f"the sentence model is not installed ({INSTALL})")
-                parts, width = [meant.astype(np.float64), *parts], meant.shape[1]
-            rows.append(np.hstack(parts))
-            places += [place] * len(shapes)
-        return cls(np.concatenate(rows), np.array(places), width)
-
-    def highest(self, scores: Floats) -> Floats:
-        """The highest score of each text."""
-        found = np.full(int(self.text.max()) + 1, -np.inf)
-        np.maximum.at(found, self.text, scores)
-        return found
-
-    @property
-    def prices(self) -> Floats:
-        """What a large weight costs, by column; the last, which every row has, costs nothing."""
-        shape = self.numbers.shape[1] - self.meaning - 1
-        return np.array([SHRINK_MEANING] * self.meaning + [SHRINK_SHAPE] * shape + [1e-4])
-
-
-def fit_lines(lines: Lines, has: NDArray[np.bool_]) -> Floats:
-    """A weight for each column, by logistic regression; a text that has the cue counts by its strongest row."""
-    scores = lines.numbers[:, lines.meaning]  # at first, those with a phrase
-    found = np.zeros(lines.numbers.shape[1])
+def fit_cue(name: str, examples: Sequence[CueExample]) -> CueWeights:
+    """What phrases of a cue count for in a sentence; a text that has the cue counts by its strongest one."""
+    known = [each for each in examples if name in each.has | each.has_not]
+    has = np.array([name in each.has for each in known])
+    shapes, text = _shapes(name, [each.text for each in known])
+    numbers = np.column_stack([shapes, np.ones(len(shapes))])
+    prices = np.array([SHRINK] * shapes.shape[1] + [1e-4])
+    scores, found = shapes[:, 0], np.zeros(numbers.shape[1])  # at first, those with a phrase
     for _ in range(ROUNDS):
-        best = scores == lines.highest(scores)[lines.text]
-        chosen = ~has[lines.text] | best
-        wanted = has[lines.text][chosen].astype(np.float64)
-        share = 1 / np.bincount(lines.text[chosen])[lines.text[chosen]]
+        highest = np.full(len(known), -np.inf)
+        np.maximum.at(highest, text, scores)
+        chosen = ~has[text] | (scores == highest[text])
+        wanted = has[text][chosen].astype(np.float64)
+        share = 1 / np.bincount(text[chosen])[text[chosen]]
         for label in (0.0, 1.0):  # both count the same, however many there are
             share[wanted == label] *= 0.5 * len(has) / share[wanted == label].sum()
-        found = newton(lines.numbers[chosen], wanted, lines.prices, share)
-        scores = lines.numbers @ found
-    return found
-
-
-def fit_cue(name: str, examples: Sequence[CueExample], *, by_meaning: bool) -> CueWeights:
-    """The weights of one cue."""
-    known = [each for each in examples if name in each.has | each.has_not]
-    lines = Lines.of(name, [each.text for each in known], by_meaning=by_meaning)
-    found = fit_lines(lines, np.array([name in each.has for each in known]))
+        found = newton(numbers[chosen], wanted, prices, share)
+        scores = numbers @ found
     rounded = [round(float(weight), 3) for weight in found]
-    return CueWeights(tuple(rounded[lines.meaning : -1]), rounded[-1], tuple(rounded[: lines.meaning]))
+    return CueWeights(tuple(rounded[:-1]), rounded[-1])
+
+
+def _shapes(name: str, texts: Sequence[str]) -> tuple[Floats, NDArray[np.int64]]:
+    """The shape of each passage of some texts, and which text it is of."""
+    field = cues()[name].field
+    rows, places = [], []
+    for place, text in enumerate(texts):
+        for passage in passages(Texts(**{field: text}), field):
+            rows.append(shape_of(name, passage.text))
+            places.append(place)
+    shapes = np.array(rows)
+    if name != "asking_on":
+        shapes[:, 1:] = 0  # by themselves, "you" and "I" say little and would cost much
+    return shapes, np.array(places)
 
 
 def learnt_examples() -> dict[Field, list[CueExample]]:
@@ -264,20 +300,50 @@ def digest_of(learnt: Mapping[Field, Sequence[CueExample]]) -> str:
     )
 
 
-def train() -> CueModel:
+def train(read: ReadParts) -> tuple[CueModel, Adapters]:
     """All cues, from what is not kept apart."""
     learnt = learnt_examples()
-    by_meaning, by_phrase = (
-        {name: fit_cue(name, learnt[each.field], by_meaning=meant) for name, each in cues().items()}
-        for meant in (True, False)
-    )
-    return CueModel(digest_of(learnt), by_meaning, by_phrase)
+    by_phrase = {name: fit_cue(name, learnt[each.field]) for name, each in cues().items()}
+    groups, texts = zip(*reader_texts(), strict=True)
+    fold = np.array([crc32(group.encode()) % FOLDS for group in groups])
+    rows = [np.flatnonzero(fold == number) for number in range(FOLDS)]
+    parts = [
+        CuePart([texts[row] for row in np.flatnonzero(fold != number)], [texts[row].text for row in apart])
+        for number, apart in enumerate(rows)
+    ]
+    *told, (adapters, _) = read([*parts, CuePart(texts, [])])
+    scores = np.zeros((len(texts), len(cues())))
+    for apart, (_, found) in zip(rows, told, strict=True):
+        scores[apart] = found
+    offsets = even_odds(np.array([each.labels for each in texts]), scores)
+    bias = (adapters["head.bias"] - offsets).astype(np.float16)
+    return CueModel(digest_of(learnt), tuple(cues()), by_phrase), {**adapters, "head.bias": bias}
+
+
+def even_odds(labels: NDArray[np.int64], scores: Floats) -> Floats:
+    """The score of each cue that so many texts without it exceed, by readers that had not met their groups; 0 at most.
+
+    A danger that is missed costs more than one that is heard too much. Prints how well each cue is told there.
+    """
+    offsets = np.zeros(len(cues()))
+    for column, name in enumerate(cues()):
+        having, without = (np.sort(scores[labels[:, column] == label, column]) for label in (1, 0))
+        below = np.searchsorted(without, having, "left") + np.searchsorted(without, having, "right")
+        offset = offsets[column] = float(np.clip(np.quantile(without, 1 - ALARMED), LOWEST, 0.0))
+        found, alarms = (having > offset).mean(), (without > offset).mean()
+        told = f"AUC {below.mean() / 2 / len(without):.3f}, found {found:.2f}, alarms {alarms:.3f}"
+        print(f"{name:14} {len(having)} with, {len(without)} without: {told}")
+    return offsets
 
 
 def main() -> None:
-    model = train()
+    from .cue_reader import read_parts  # needs torch, and nothing else here does
+
+    model, adapters = train(read_parts)
     WEIGHTS.write_bytes(msgspec.json.encode(model) + b"\n")
-    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes; `python -m benchmarks.quality` says what they do")
+    np.savez(ADAPTERS, allow_pickle=False, **adapters)
+    for file in (WEIGHTS, ADAPTERS):
+        print(f"{file.name}: {file.stat().st_size:,} bytes; `python -m benchmarks.quality` says what they do")
 
 
 if __name__ == "__main__":

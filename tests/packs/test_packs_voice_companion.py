@@ -455,4 +455,4 @@ def test_words_of_danger_alone_stop_nothing(prompt: str, response: str) -> None:
 def test_what_hurts_is_heard_without_a_word_for_it() -> None:
     result = reply("Oh no, how is she doing today? I'm so sorry.", "My cat has a tumour.")
     assert result.dimensions["emotional_intelligence"].status == "scored"
-    assert value(result, "emotional_intelligence") == pytest.approx(0.7)  # 0.5 + 0.2 care
+    assert (value(result, "emotional_intelligence") or 0) >= 0.7  # 0.5 + 0.2 care, and more where it is understood

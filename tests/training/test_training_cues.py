@@ -18,7 +18,7 @@ from rubrica.text.words import WORD
 RUN = 3  # words in a row that two halves must not share
 LONG_RUN = 6  # the same for sets that were written without a look at what is learnt
 TALK = Path(__file__).parents[2] / "benchmarks" / "sets" / "companion_talk.jsonl"
-MEASURING = [TALK.with_name(f"{name}.jsonl") for name in ("companion_cues", "cue_contrasts")]
+MEASURING = [TALK.with_name(f"{name}.jsonl") for name in ("companion_cues", "cue_contrasts", "companion_apart")]
 
 
 def runs(text: str, length: int = RUN) -> set[tuple[str, ...]]:
@@ -45,7 +45,7 @@ def test_the_halves_of_the_companions_examples_share_no_run_of_words() -> None:
     )
     shared = set().union(*(runs(each.reply) for each in learnt)) & set().union(*(runs(each.reply) for each in apart))
     assert shared == set()
-    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn "))]
+    turns = [each for each in turn_examples() if each.group.startswith(("learnt", "apart", "turn"))]
     one, other = (
         set(chain.from_iterable(runs(t.text) for t in turns if t.apart is wanted)) for wanted in (False, True)
     )
@@ -62,7 +62,7 @@ def test_the_forms_share_no_run_of_words_with_the_set_that_measures_everyday_tal
 def test_nothing_learnt_has_a_text_or_a_long_run_of_words_of_the_sets_that_measure_cues() -> None:
     learnt = {each.text for several in learnt_examples().values() for each in several}
     kept = [json.loads(line)["text"] for path in MEASURING for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len(set(kept)) == 340
+    assert len(set(kept)) == 696
     assert learnt & set(kept) == set()
     shared = set(chain.from_iterable(runs(text, LONG_RUN) for text in kept))
     assert {text for text in learnt if runs(text, LONG_RUN) & shared} == set()
@@ -71,7 +71,7 @@ def test_nothing_learnt_has_a_text_or_a_long_run_of_words_of_the_sets_that_measu
 def test_training_gives_the_weights_of_the_package() -> None:
     learnt, kept = learnt_examples(), weights()
     assert digest_of(learnt) == kept.made_from, f"run python -m training.cues to write {WEIGHTS.name} anew"
-    found = fit_cue("distress", learnt["prompt"], by_meaning=False)  # all of them take a minute
+    found = fit_cue("distress", learnt["prompt"])  # the reader takes minutes, and torch
     assert found.bias == pytest.approx(kept.by_phrase["distress"].bias, abs=0.01)
 
 

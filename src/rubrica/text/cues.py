@@ -1,10 +1,10 @@
 """Cues: what a user or a reply says between the lines, such as distress, danger, warmth or a dismissal, from 0 to 1.
 
-Each cue of `cues.yaml` is looked for in every sentence of its text, and in the clauses of long ones: by its phrases, by
-the shape of the sentence and, where the sentence model is installed, by its meaning, so that no word of a list is
-needed: "My cat has a tumour" is sad. What each of them counts for was learnt from examples written for it. The highest
-chance of any sentence is the value; 0.5 is as likely as not. Without the model the phrases alone decide, in English
-and, for a crisis, a few other languages.
+Where the sentence model is installed, a reader looks for each cue of `cues.yaml` in a few sentences at a time, so that
+no word of a list is needed ("My cat has a tumour" is sad), and what only sounds like a danger is told from one ("I want
+to live"). It learnt both from near twins that were written for it. Without the model, and in other languages than
+English, phrases decide, sentence by sentence and in the clauses of long ones. The highest chance of any part of the
+text is the value; 0.5 is as likely as not.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
+from itertools import chain
 from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from rubrica.errors import StoredError
+from rubrica.lru_cache import LruCache
+from rubrica.text.abroad import LETTER, PhrasesAbroad
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.patterns import Regex, compile_regex
 from rubrica.text.sentence_model import sentence_model
@@ -27,14 +30,16 @@ from rubrica.text.word_files import read_words
 from rubrica.text.words import cached_reading, sentences
 
 if TYPE_CHECKING:
-    from rubrica.text.minilm import Floats
+    from .cue_reader import CueReader
 
 FILE = "cues.weights"
 LONGEST = 300  # characters of a sentence that are read
 MOST_SENTENCES = 24  # of a text: two thirds from its beginning, one third from its end
 LONG_SENTENCE = 12  # words beyond which clauses are read by themselves, too
 CLAUSE_WORDS = 3  # of the shortest clause
+WINDOW_WORDS = 50  # of the sentences that are read as one
 LIKELY = 0.5  # from here on the sentences are shown as evidence
+_KEPT: LruCache[str, tuple[float, ...]] = LruCache(4_096)
 _CLAUSE_END = lazy_pattern(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
 _YOU = lazy_pattern(r"\b(?:you|your|yours|yourself|u|ur)\b", re.IGNORECASE)
 _ME = lazy_pattern(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
@@ -53,20 +58,25 @@ class CueWeights(msgspec.Struct, frozen=True):
 
     shape: tuple[float, ...]  # as `shape_of` gives them
     bias: float
-    vector: tuple[float, ...] = ()  # one for each number of the sentence model's vector; none: read without it
 
-    def chance(self, shape: Sequence[float], meaning: float = 0.0) -> float:
+    def chance(self, shape: Sequence[float]) -> float:
         """How likely a sentence of this shape has the cue."""
-        score = self.bias + meaning + sum(one * other for one, other in zip(self.shape, shape, strict=True))
-        return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
+        return _logistic(self.bias + sum(one * other for one, other in zip(self.shape, shape, strict=True)))
 
 
 class CueModel(msgspec.Struct, frozen=True):
-    """The weights of every cue, with the sentence model and without it."""
+    """Which columns of the reader's scores are which cue, and what phrases count for where it is not installed."""
 
     made_from: str
-    by_meaning: dict[str, CueWeights]
+    columns: tuple[str, ...]
     by_phrase: dict[str, CueWeights]
+
+
+class CueReading(NamedTuple):
+    """A part of a text, and how likely it has a cue."""
+
+    passage: CuePassage
+    chance: float
 
 
 class Cue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,21 +97,21 @@ def cues() -> Mapping[str, Cue]:
 
 
 @cache
-def patterns(name: str) -> tuple[Regex, ...]:
+def patterns(name: str) -> tuple[Regex | PhrasesAbroad, ...]:
     """The phrases of a cue, compiled."""
     return (*_bounded(cues()[name].phrases), *patterns_abroad(name))
 
 
 @cache
-def patterns_abroad(name: str) -> tuple[Regex, ...]:
-    """Those of other languages than English."""
+def patterns_abroad(name: str) -> tuple[PhrasesAbroad, ...]:
+    """Those of other languages than English, if there are any."""
     cue = cues()[name]
-    return (*_bounded(cue.abroad), *map(compile_regex, cue.anywhere))
+    return (PhrasesAbroad(cue.abroad, cue.anywhere),) if cue.abroad or cue.anywhere else ()
 
 
 def _bounded(phrases: Sequence[str]) -> Iterator[Regex]:
     for phrase in phrases:
-        yield compile_regex(rf"(?:^|[^\pL])(?P<span>{phrase})(?:$|[^\pL])", ignore_case=True)
+        yield compile_regex(f"(?:^|[^{LETTER}])(?P<span>{phrase})(?:$|[^{LETTER}])", ignore_case=True)
 
 
 @cache
@@ -114,6 +124,22 @@ def weights() -> CueModel:
         raise StoredError(f"{path}: not the weights of the cues: {error} (run training.cues again)") from None
 
 
+def _logistic(score: float) -> float:
+    return 1 / (1 + exp(-score)) if score >= 0 else exp(score) / (1 + exp(score))
+
+
+@cache
+def _reader() -> CueReader | None:
+    model = sentence_model()
+    if model is None:
+        return None
+    from .adapted_layers import stored_adapters  # numpy, which is only there with the model
+    from .cue_reader import FILE as ADAPTERS_FILE
+    from .cue_reader import CueReader
+
+    return CueReader(model, stored_adapters(ADAPTERS_FILE))
+
+
 # --- reading ------------------------------------------------------------------------------------------------
 
 
@@ -124,16 +150,21 @@ def passages(texts: Texts, field: Field) -> list[CuePassage]:
     >>> [passage.text for passage in passages(Texts(response="I'm sorry. It hurts."), "response")]
     ["I'm sorry.", 'It hurts.']
     """
-    whole, found = texts.of(field), sentences(texts, field)
-    if len(found) > MOST_SENTENCES:
-        found = found[: MOST_SENTENCES * 2 // 3] + found[-(MOST_SENTENCES // 3) :]
-    read: list[CuePassage] = []
-    for sentence in found:
-        own = _passage(whole, sentence.start, sentence.end)
+    whole, read = texts.of(field), []
+    for own in chain(*_parts(texts, field)):
         read.append(own)
         if len(own.text.split()) > LONG_SENTENCE and len(read) < 2 * MOST_SENTENCES:
             read += _clauses(whole, own)
     return read
+
+
+def _parts(texts: Texts, field: Field) -> list[list[CuePassage]]:
+    """The sentences that are read: of a long text those of its beginning and those of its end."""
+    whole = texts.of(field)
+    found = [_passage(whole, each.start, each.end) for each in sentences(texts, field)]
+    if len(found) <= MOST_SENTENCES:
+        return [found]
+    return [found[: MOST_SENTENCES * 2 // 3], found[-(MOST_SENTENCES // 3) :]]
 
 
 def _clauses(whole: str, sentence: CuePassage) -> list[CuePassage]:
@@ -144,6 +175,30 @@ def _clauses(whole: str, sentence: CuePassage) -> list[CuePassage]:
 
 def _passage(whole: str, start: int, end: int) -> CuePassage:
     return CuePassage(start, end, whole[start : min(end, start + LONGEST)].replace("’", "'"))
+
+
+def windows(texts: Texts, field: Field) -> list[list[CuePassage]]:
+    """Runs of sentences that are read as one, since each is understood by what stands beside it; they overlap by one.
+
+    Those of a reply are read one by one: what dismisses or helps does so whatever stands beside it.
+
+    >>> talk = Texts("It was a long day. " * 20)
+    >>> [len(window) for window in windows(talk, "prompt")]
+    [10, 10, 2]
+    """
+    if field == "response":
+        return [[sentence] for part in _parts(texts, field) for sentence in part]
+    found: list[list[CuePassage]] = []
+    for part in _parts(texts, field):
+        window: list[CuePassage] = []
+        for sentence in part:
+            if window and sum(len(each.text.split()) for each in (*window, sentence)) > WINDOW_WORDS:
+                found.append(window)
+                window = window[-1:]
+            window = [*window, sentence]
+        if window:
+            found.append(window)
+    return found
 
 
 def shape_of(name: str, sentence: str) -> tuple[float, ...]:
@@ -158,52 +213,65 @@ def shape_of(name: str, sentence: str) -> tuple[float, ...]:
 
 
 @cached_reading
-def vectors(texts: Texts, field: Field) -> Floats | None:
-    """A vector for each passage; None without the sentence model."""
-    model = sentence_model()
-    return None if model is None else model.encode([passage.text for passage in passages(texts, field)])
-
-
-@cached_reading
-def chances(texts: Texts, name: str) -> list[float]:
-    """How likely each passage of the cue's text has the cue."""
-    field = cues()[name].field
-    read, meant = passages(texts, field), vectors(texts, field)
-    shapes = [shape_of(name, passage.text) for passage in read]
-    if meant is None:
-        alone = weights().by_phrase[name]
-        return [alone.chance(shape) for shape in shapes]
-    own = weights().by_meaning[name]
-    meanings = (meant @ list(own.vector)).tolist() if read else []
-    found = [own.chance(shape, meaning) for shape, meaning in zip(shapes, meanings, strict=True)]
-    for place, passage in enumerate(read):  # in other languages the phrase knows more than the model
-        if any(pattern.count(passage.text, 1) for pattern in patterns_abroad(name)):
-            found[place] = max(found[place], weights().by_phrase[name].chance(shapes[place]))
+def readings(texts: Texts, name: str) -> list[CueReading]:
+    """How likely each part of the cue's text has the cue."""
+    field, by_phrase = cues()[name].field, weights().by_phrase[name]
+    chances = _window_chances(texts, field)
+    abroad = patterns_abroad(name)
+    found = []
+    if chances is not None:
+        column = weights().columns.index(name)
+        runs = (CuePassage(window[0].start, window[-1].end, "") for window in windows(texts, field))
+        found = [CueReading(run, own[column]) for run, own in zip(runs, chances, strict=True)]
+    for passage in passages(texts, field):  # in other languages phrases know more than the reader
+        if chances is None or any(pattern.count(passage.text, 1) for pattern in abroad):
+            found.append(CueReading(passage, by_phrase.chance(shape_of(name, passage.text))))
     return found
 
 
+@cached_reading
+def _window_chances(texts: Texts, field: Field) -> list[tuple[float, ...]] | None:
+    """What the reader says of each window; None without it."""
+    return _read([" ".join(each.text for each in window) for window in windows(texts, field)])
+
+
+def _read(parts: Sequence[str]) -> list[tuple[float, ...]] | None:
+    """What the reader says of each text, by column; None without it. What was read lately is not read again."""
+    reader = _reader()
+    if reader is None:
+        return None
+    known = {part: chances for part in parts if (chances := _KEPT.get(part)) is not None}
+    if new := [part for part in dict.fromkeys(parts) if part not in known]:
+        for part, scores in zip(new, reader.scores(new).tolist(), strict=True):
+            known[part] = tuple(map(_logistic, scores))
+            _KEPT.put(part, known[part])
+    return [known[part] for part in parts]
+
+
 def cue(texts: Texts, name: str) -> float:
-    """How likely the cue's text has the cue, 0 to 1: the highest chance of its passages.
+    """How likely the cue's text has the cue, 0 to 1: the highest chance of its parts.
 
     >>> cue(Texts(prompt="I want to kill myself."), "crisis") > 0.5
     True
     """
-    return max(chances(texts, name), default=0.0)
+    return max((reading.chance for reading in readings(texts, name)), default=0.0)
 
 
 # --- features -----------------------------------------------------------------------------------------------
 
 
 def _evidence(texts: Texts, name: str) -> list[Span]:
-    """The sentences that speak for the cue; a clause is not shown beside its sentence."""
+    """The sentences that speak for the cue, and where none does by itself, those that do together."""
     field = cues()[name].field
-    likely = [
-        passage
-        for passage, chance in zip(passages(texts, field), chances(texts, name), strict=True)
-        if chance >= LIKELY
-    ]
+    likely = {(each.passage.start, each.passage.end) for each in readings(texts, name) if each.chance >= LIKELY}
+    for window in windows(texts, field):
+        together = (window[0].start, window[-1].end)
+        if together in likely and len(window) > 1 and (alone := _read([each.text for each in window])) is not None:
+            column = weights().columns.index(name)
+            own = {(each.start, each.end) for each, found in zip(window, alone, strict=True) if found[column] >= LIKELY}
+            likely = (likely - {together}) | own if own else likely
     spans: list[Span] = []
-    for start, end, _ in likely:
+    for start, end in sorted(likely):
         if not spans or start >= spans[-1].end:
             spans.append(Span(field, start, end, texts.of(field)[start:end][:200], name.replace("_", " ")))
     return spans
