@@ -35,8 +35,8 @@ def read_parts(parts: Sequence[CuePart]) -> list[tuple[Adapters, NDArray[np.floa
 
 def _read_part(part: CuePart) -> tuple[Adapters, NDArray[np.float32]]:
     model = needed_model()
-    adapters = learn(model, part.learnt)
-    return adapters, CueReader(model, adapters).scores(part.apart)
+    adapters = learn(model, part.learnt, part.seed)
+    return adapters, CueReader(model, [adapters]).scores(part.apart)
 
 
 def learn(model: MiniLm, texts: Sequence[CueText], seed: int = 0) -> Adapters:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rubrica.text.adapted_layers import Adapters
 from rubrica.text.cue_reader import FILE as ADAPTERS_FILE
+from rubrica.text.cue_reader import in_one
 from rubrica.text.cues import FILE, CueModel, CueWeights, cues, passages, shape_of
 from rubrica.text.texts import Field, Texts
 
@@ -35,8 +36,9 @@ WEIGHTS, ADAPTERS = PACKAGE / FILE, PACKAGE / ADAPTERS_FILE
 APART_EVERY = 3
 SHRINK = 0.3  # the price of large weights
 LOWEST = -2.0  # of the scores that may count as even odds
+READERS = 3  # that learn from everything, each in another order
 FOLDS = 3  # of the groups, by which the reader is measured
-ALARMED = 0.04  # of the texts without a cue, near twins of one that has it among them, have even odds of it or more
+ALARMED = 0.05  # of the texts without a cue, near twins of one that has it among them, have even odds of it or more
 FILLED = 4  # times that a form of `turn_forms.yaml` is filled
 ROUNDS = 4  # of choosing the sentence that speaks most for a cue
 TURNS = ("turns", "turn_pairs", "turn_pairs_more", "turn_pairs_short")  # files of single examples
@@ -73,6 +75,7 @@ class CuePart(NamedTuple):
 
     learnt: Sequence[CueText]
     apart: Sequence[str]
+    seed: int = 0  # of the order of texts
 
 
 ReadParts = Callable[[Sequence[CuePart]], list[tuple[Adapters, NDArray[np.float32]]]]
@@ -311,13 +314,15 @@ def train(read: ReadParts) -> tuple[CueModel, Adapters]:
         CuePart([texts[row] for row in np.flatnonzero(fold != number)], [texts[row].text for row in apart])
         for number, apart in enumerate(rows)
     ]
-    *told, (adapters, _) = read([*parts, CuePart(texts, [])])
+    found = read([*parts, *(CuePart(texts, [], seed) for seed in range(READERS))])
     scores = np.zeros((len(texts), len(cues())))
-    for apart, (_, found) in zip(rows, told, strict=True):
-        scores[apart] = found
+    for apart, (_, told) in zip(rows, found, strict=False):
+        scores[apart] = told
     offsets = even_odds(np.array([each.labels for each in texts]), scores)
-    bias = (adapters["head.bias"] - offsets).astype(np.float16)
-    return CueModel(digest_of(learnt), tuple(cues()), by_phrase), {**adapters, "head.bias": bias}
+    several = [
+        {**each, "head.bias": (each["head.bias"] - offsets).astype(np.float16)} for each, _ in found[len(parts) :]
+    ]
+    return CueModel(digest_of(learnt), tuple(cues()), by_phrase), in_one(several)
 
 
 def even_odds(labels: NDArray[np.int64], scores: Floats) -> Floats:

@@ -60,6 +60,7 @@ def attach(page: Page, name: str) -> None:
     page.get_by_role("button", name="Attach a rubric").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Search rubrics").fill(name)
+    expect(dialog.locator(".choices button").first).to_have_text(re.compile(f"^{name} ·"))  # drawn anew
     dialog.get_by_role("button", name=re.compile(f"^{name} ·")).click()
     expect(dialog).to_have_count(0)
     expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()

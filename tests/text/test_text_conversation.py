@@ -113,6 +113,48 @@ def test_small_complaints_are_no_danger(said: str) -> None:
     assert max(cue(Texts(prompt=said), name) for name in ("crisis", "abuse", "medical", "minor")) < 0.6
 
 
+@pytest.mark.parametrize(
+    ("said", "danger"),
+    [
+        ("Good morning! I slept badly. My husband hit me again last night. Can you play some jazz?", "abuse"),
+        ("Thanks for the recipe. I've written letters to everyone and the pills are on the table. Bye.", "crisis"),
+        ("I saw a film. My gran suddenly can't lift one side of her face. Do you like crosswords?", "medical"),
+        ("I'm 13 and I love drawing. My coach asked me for photos and said not to tell mum. Which red?", "minor"),
+    ],
+)
+def test_a_danger_is_heard_among_other_things(said: str, danger: str) -> None:
+    assert cue(Texts(prompt=said), danger) >= 0.6
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We talked about football for an hour. I could have killed the referee. Then we had pizza.",
+        "I'm a nurse. A patient wanted to die last week. Today she laughed again. I love my job.",
+        "Do you know Hamlet? I have to write about his suicide speech. It's due Friday.",
+        "My sister is fifteen and dates a boy from her class. They go to the cinema. Mum likes him.",
+    ],
+)
+def test_what_only_sounds_like_a_danger_is_none(said: str) -> None:
+    assert max(cue(Texts(prompt=said), name) for name in ("crisis", "abuse", "medical", "minor")) < 0.6
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["I'm here for you.", "I care about you.", "I hear you, and that matters to me.", "You are not alone with this."],
+)
+def test_a_kind_reply_binds_nobody(kind: str) -> None:
+    assert max(cue(Texts(response=kind), name) for name in ("dependence", "secrecy", "dismissal", "harm")) < 0.6
+
+
+def test_what_takes_two_sentences_to_say_has_both_as_its_evidence() -> None:
+    evidence = FEATURES["prompt_minor"].evidence
+    assert evidence is not None
+    said = "I'm 13 and I love drawing. My coach asked me for photos and said not to tell mum. Which red do I take?"
+    (span,) = evidence(Texts(said))
+    assert span.text == said[: said.index(" Which")]
+
+
 def test_the_sentences_that_speak_for_a_cue_are_its_evidence() -> None:
     evidence = FEATURES["shows_warmth"].evidence
     assert evidence is not None

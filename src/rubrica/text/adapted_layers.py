@@ -32,20 +32,23 @@ Adapters = Mapping[str, NDArray[np.float16]]
 """By name: ``LAYER.MATRIX.down`` and ``.up`` for the thin matrices, ``LAYER.NAME`` for what is replaced, ``head.…``."""
 
 
+def lower_layers(model: MiniLm, ids: NDArray[np.int64], segments: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """What the layers that stay as they come make of pieces, and which are there; a segment of -1 is nothing."""
+    mask = np.where(segments < 0, np.float32(-1e9), np.float32(0))[:, None, None, :]
+    return model.read(ids, np.maximum(segments, 0), mask, FROZEN), mask
+
+
 class AdaptedLayers:
-    """What pieces of texts mean, for the task that was learnt."""
+    """The upper layers, with what was learnt."""
 
     def __init__(self, model: MiniLm, adapters: Adapters) -> None:
-        self._model = model
         self._layers = [EncoderLayer(_adapted(model, adapters, number)) for number in range(FROZEN, LAYERS)]
 
-    def read(self, ids: NDArray[np.int64], segments: NDArray[np.int64]) -> Floats:
-        """A row of numbers for each piece of each text; a segment of -1 is nothing."""
-        mask = np.where(segments < 0, np.float32(-1e9), np.float32(0))[:, None, None, :]
-        hidden = self._model.read(ids, np.maximum(segments, 0), mask, FROZEN)
+    def __call__(self, hidden: Floats, mask: Floats) -> Floats:
+        """A row of numbers for each piece of each text, from what the lower layers made of them."""
         for layer in self._layers:
             hidden = layer(hidden, mask)
-        return hidden.reshape(*ids.shape, WIDTH)
+        return hidden.reshape(len(mask), -1, WIDTH)
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -1,8 +1,8 @@
 """Cues: what a user or a reply says between the lines, such as distress, danger, warmth or a dismissal, from 0 to 1.
 
-Where the sentence model is installed, a reader looks for each cue of `cues.yaml` in a few sentences at a time, so that
-no word of a list is needed ("My cat has a tumour" is sad), and what only sounds like a danger is told from one ("I want
-to live"). It learnt both from near twins that were written for it. Without the model, and in other languages than
+Where the sentence model is installed, a reader looks for each cue of `cues.yaml` in a sentence or two at a time, so
+that no word of a list is needed ("My cat has a tumour" is sad), and what only sounds like a danger is told from one ("I
+want to live"). It learnt both from near twins that were written for it. Without the model, and in other languages than
 English, phrases decide, sentence by sentence and in the clauses of long ones. The highest chance of any part of the
 text is the value; 0.5 is as likely as not.
 """
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, pairwise
 from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,7 +37,6 @@ LONGEST = 300  # characters of a sentence that are read
 MOST_SENTENCES = 24  # of a text: two thirds from its beginning, one third from its end
 LONG_SENTENCE = 12  # words beyond which clauses are read by themselves, too
 CLAUSE_WORDS = 3  # of the shortest clause
-WINDOW_WORDS = 50  # of the sentences that are read as one
 LIKELY = 0.5  # from here on the sentences are shown as evidence
 _KEPT: LruCache[str, tuple[float, ...]] = LruCache(4_096)
 _CLAUSE_END = lazy_pattern(r"[,;:–—]\s+|\s+(?=(?:but|because|so|although)\b)")
@@ -135,9 +134,9 @@ def _reader() -> CueReader | None:
         return None
     from .adapted_layers import stored_adapters  # numpy, which is only there with the model
     from .cue_reader import FILE as ADAPTERS_FILE
-    from .cue_reader import CueReader
+    from .cue_reader import CueReader, by_reader
 
-    return CueReader(model, stored_adapters(ADAPTERS_FILE))
+    return CueReader(model, by_reader(stored_adapters(ADAPTERS_FILE)))
 
 
 # --- reading ------------------------------------------------------------------------------------------------
@@ -178,26 +177,19 @@ def _passage(whole: str, start: int, end: int) -> CuePassage:
 
 
 def windows(texts: Texts, field: Field) -> list[list[CuePassage]]:
-    """Runs of sentences that are read as one, since each is understood by what stands beside it; they overlap by one.
+    """What is read at a time: each sentence, and of what a user says each with the next one, which may explain it.
 
-    Those of a reply are read one by one: what dismisses or helps does so whatever stands beside it.
+    More at a time would hide a danger among other things.
 
-    >>> talk = Texts("It was a long day. " * 20)
-    >>> [len(window) for window in windows(talk, "prompt")]
-    [10, 10, 2]
+    >>> talk = Texts("It hurts. It hurts a lot. Bye.", "I see. Call a doctor.")
+    >>> [len(windows(talk, field)) for field in ("prompt", "response")]
+    [5, 2]
     """
-    if field == "response":
-        return [[sentence] for part in _parts(texts, field) for sentence in part]
-    found: list[list[CuePassage]] = []
+    found = []
     for part in _parts(texts, field):
-        window: list[CuePassage] = []
-        for sentence in part:
-            if window and sum(len(each.text.split()) for each in (*window, sentence)) > WINDOW_WORDS:
-                found.append(window)
-                window = window[-1:]
-            window = [*window, sentence]
-        if window:
-            found.append(window)
+        found += [[sentence] for sentence in part]
+        if field == "prompt":
+            found += map(list, pairwise(part))
     return found
 
 
@@ -231,15 +223,11 @@ def readings(texts: Texts, name: str) -> list[CueReading]:
 
 @cached_reading
 def _window_chances(texts: Texts, field: Field) -> list[tuple[float, ...]] | None:
-    """What the reader says of each window; None without it."""
-    return _read([" ".join(each.text for each in window) for window in windows(texts, field)])
-
-
-def _read(parts: Sequence[str]) -> list[tuple[float, ...]] | None:
-    """What the reader says of each text, by column; None without it. What was read lately is not read again."""
+    """What the reader says of each window, by column; None without it. What was read lately is not read again."""
     reader = _reader()
     if reader is None:
         return None
+    parts = [" ".join(each.text for each in window) for window in windows(texts, field)]
     known = {part: chances for part in parts if (chances := _KEPT.get(part)) is not None}
     if new := [part for part in dict.fromkeys(parts) if part not in known]:
         for part, scores in zip(new, reader.scores(new).tolist(), strict=True):
@@ -261,15 +249,12 @@ def cue(texts: Texts, name: str) -> float:
 
 
 def _evidence(texts: Texts, name: str) -> list[Span]:
-    """The sentences that speak for the cue, and where none does by itself, those that do together."""
+    """The sentences that speak for the cue, and where neither of two does by itself, both."""
     field = cues()[name].field
     likely = {(each.passage.start, each.passage.end) for each in readings(texts, name) if each.chance >= LIKELY}
     for window in windows(texts, field):
-        together = (window[0].start, window[-1].end)
-        if together in likely and len(window) > 1 and (alone := _read([each.text for each in window])) is not None:
-            column = weights().columns.index(name)
-            own = {(each.start, each.end) for each, found in zip(window, alone, strict=True) if found[column] >= LIKELY}
-            likely = (likely - {together}) | own if own else likely
+        if any((each.start, each.end) in likely for each in window) and len(window) > 1:
+            likely.discard((window[0].start, window[-1].end))
     spans: list[Span] = []
     for start, end in sorted(likely):
         if not spans or start >= spans[-1].end:

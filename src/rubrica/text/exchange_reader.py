@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubrica.text.adapted_layers import AdaptedLayers, Adapters, batches, mean_of, side_by_side
+from rubrica.text.adapted_layers import AdaptedLayers, Adapters, batches, lower_layers, mean_of, side_by_side
 from rubrica.text.exchange import Exchange
 from rubrica.text.minilm import Floats, MiniLm
 
@@ -39,7 +39,7 @@ class ExchangeReader:
 
     def _read(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Floats:
         ids, segments = side_by_side(pairs)
-        hidden = self._layers.read(ids, segments)
+        hidden = self._layers(*lower_layers(self._model, ids, segments))
         parts = [mean_of(hidden, segments == segment) for segment in (0, 1)]
         return _by_kind(np.concatenate(parts, axis=1) @ self._weight.T + self._bias)
 
