@@ -49,7 +49,7 @@ lint: $(VENV)/.installed-dev ## ruff, mypy --strict over package and tests, and 
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-dev ## one table of ratios against floors measured in the same run
-	$(BIN)/python -m benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks  # as the command itself has it
 
 bench-quality: $(VENV)/.installed-dev ## what checks find and miss, and how far offline scores agree with people
 	$(BIN)/python -m benchmarks.quality
