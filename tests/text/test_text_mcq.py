@@ -97,8 +97,43 @@ def test_plain_text_with_lettered_lines_is_a_question() -> None:
     assert faults(text) == set()
 
 
+def test_parts_that_are_named_on_one_line_are_read() -> None:
+    text = "1. What is 7 × 8? A) 54 B) 56 C) 48 D) 64 Answer: B. Hint: 7 groups. Explanation: 7 groups of 8 are 56."
+    question = read_question(text)
+    assert question is not None
+    assert (question.text, question.answer_index, question.options[3]) == ("What is 7 × 8?", 1, ("D", "64"))
+    assert (question.hints, question.explanation) == ("7 groups.", "7 groups of 8 are 56.")
+
+
 @pytest.mark.parametrize(
-    "text", ["", "The sky is blue.", "Thesis\nA. Introduction\nB. Methods", '{"name": "x"}', "[1, 2]"]
+    ("text", "stem", "answer", "kind"),
+    [
+        ("What is 7 × 8?\nAnswer: 56", "What is 7 × 8?", "56", ""),
+        ("(3 + 4) × 2 = ? Answer: 14", "(3 + 4) × 2 = ?", "14", ""),
+        ("How many of 12 birds stay?\n**Correct answer:** 9", "How many of 12 birds stay?", "9", ""),
+        ("## Question 3\nTrue or false: 2 is odd.\nAnswer: False", "True or false: 2 is odd.", "False", "true-false"),
+        ("**Q4.** The ____ pumps blood.\nAnswer: heart", "The ____ pumps blood.", "heart", "fill-in"),
+    ],
+)  # fmt: skip
+def test_plain_text_without_options_is_a_question_where_its_answer_is_named(
+    text: str, stem: str, answer: str, kind: str
+) -> None:
+    question = read_question(f"{text}\nExplanation: because it is so.")
+    assert question is not None
+    assert (question.text, question.answer, question.kind) == (stem, answer, kind)
+    assert question.explanation == "because it is so."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The sky is blue.",
+        "I think the answer: yes. Anything else?",
+        "Thesis\nA. Introduction\nB. Methods",
+        '{"name": "x"}',
+        "[1, 2]",
+    ],
 )
 def test_what_is_no_question_gives_no_number_but_nought(text: str) -> None:
     assert read_question(text) is None

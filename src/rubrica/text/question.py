@@ -110,6 +110,7 @@ _EXPLANATIONS = ("explanation", "detailed_explanation", "rationale", "solution",
 _HINTS = ("hint", "hints", "scaffolding", "scaffold")
 _ALTS = ("alt", "alt_text", "image_alt", "image_description", "caption")
 _MOST_IMAGES = 10
+_MOST_HINTS = 10
 _IMAGES = ("image", "images", "image_url", "image_urls", "image_path", "diagram", "figure", "picture")
 
 
@@ -209,7 +210,9 @@ def _kind(declared: str, stem: str, raw: object, options: tuple[tuple[str, str],
         return "matching"
     if options and isinstance(raw, list) and len(raw) > 1:
         return "ordering" if len(raw) == len(options) and _SORTS.search(stem) else "multi-select"
-    if {text.lower() for _, text in options} == {"true", "false"} or (not options and isinstance(raw, bool)):
+    if {text.lower() for _, text in options} == {"true", "false"}:
+        return "true-false"
+    if not options and not named and (isinstance(raw, bool) or str(raw).strip().lower() in ("true", "false")):
         return "true-false"
     if not options and not named and "__" in stem:
         return "fill-in"
@@ -290,22 +293,34 @@ def names_several(question: Question) -> bool:
 # --- plain text -------------------------------------------------------------------------------------------
 
 _ANSWER_LINE = lazy_pattern(
-    r"^\W*(?:the\s+)?(?:correct\s+)?(?:answer|key)(?:\s+key)?\W{0,4}(?:is\b)?\W{0,4}([^\n]{1,300})$",
+    r"^[^\w\n]*(?:the\s+)?(?:correct\s+)?(?:answer|key)(?:\s+key)?\W{0,4}(?:is\b)?\W{0,4}([^\n]{1,300})$",
     re.IGNORECASE | re.MULTILINE,
 )
-_EXPLAINS = lazy_pattern(r"^\W*(?:explanation|solution|rationale|reasoning|why)\b\W*", re.IGNORECASE | re.MULTILINE)
+_EXPLAINS = lazy_pattern(
+    r"^[^\w\n]*(?:explanation|solution|rationale|reasoning|why)\b\W*", re.IGNORECASE | re.MULTILINE
+)
 _ASKS = lazy_pattern(
     r"\?|_{2,}|\b(?:which|what|choose|select|find|how (?:many|much)|solve|calculate|complete|determine|evaluate)\b",
     re.IGNORECASE,
 )
 
 
+_HINTED = lazy_pattern(r"^[^\w\n]*hints?\b[ \t\d]*[):.][ \t]*(?=\S)([^\n]+)", re.IGNORECASE | re.MULTILINE)
+_PART_WITHIN_A_LINE = lazy_pattern(
+    r"(?<=\S)[ \t]{1,9}(?=[*_]{0,2}"
+    r"(?:(?:the )?correct answer|answer(?: key)?|key|hints?(?: \d)?|explanation|solution|rationale)[*_]{0,2}:)",
+    re.IGNORECASE,
+)
+
+
 def _from_plain(text: str) -> Question | None:
+    """A question as teachers write it, on one line or many: its parts are named, its options have letters."""
+    text = _PART_WITHIN_A_LINE.sub("\n", text)
     marks = run_of_letters([(match[1] or match[2], *match.span()) for match in MARK.finditer(text)])
     if len(marks) < 2:
-        return None
+        return _without_options(text)
     first, last = marks[0][1], marks[-1][2]
-    stem = re.sub(r"^\W*(?:question)?\W*\d*[.):]?\W*", "", text[:first], flags=re.IGNORECASE).strip()
+    stem = _bare_stem(text[:first])
     tail_from = text.find("\n", last)
     tail_from = len(text) if tail_from < 0 else tail_from
     said = _ANSWER_LINE.search(text, tail_from) or _ANSWER_LINE.search(text, 0, first)
@@ -316,8 +331,44 @@ def _from_plain(text: str) -> Question | None:
         (letter, text[start:end].strip(" \t\r\n*_")) for (letter, _, start), end in zip(marks, ends, strict=True)
     )
     answer = said[1].strip(" \t*_") if said else ""
-    explains = _EXPLAINS.search(text, tail_from)
     follows = said.end() if said and said.start() >= tail_from else len(text)
-    explanation = text[explains.end() if explains else follows :]
     place, images = option_index(answer, options), tuple(written_images(stem))
-    return Question(stem, options, answer, place, explanation.strip()[:_LONG], "mcq", images)
+    explanation, hints = _explained(text, tail_from, follows), _hints(text)
+    return Question(stem, options, answer, place, explanation, "mcq", images, hints)
+
+
+def _without_options(text: str) -> Question | None:
+    """A question with an answer that is named as such; other prose is none."""
+    said = _ANSWER_LINE.search(text)
+    parts = [part.start() for part in (said, _EXPLAINS.search(text), _HINTED.search(text)) if part]
+    stem = _bare_stem(text[: min(parts)]) if said else ""
+    if not said or not (_ASKS.search(stem) or _CLAIMS.match(stem)):
+        return None
+    answer = said[1].strip(" \t*_")
+    kind, images = _kind("", stem, answer.rstrip("."), ()), tuple(written_images(stem))
+    return Question(stem, (), answer, None, _explained(text, 0, said.end()), kind, images, _hints(text))
+
+
+_CLAIMS = lazy_pattern(
+    r"true or false\b|(?:write|name|list|explain|describe|give|show|draw|round|simplify)\b", re.IGNORECASE
+)
+
+
+_NUMBERED = lazy_pattern(
+    r"^[\s#*>]*(?:\d{1,3}[.):][*]{0,2}\s+)?[*\s]*(?:q(?:uestion)?[ \t]*\d{0,3}[*]{0,2}(?:[.):]|(?=\n))[*]{0,2})?\s*",
+    re.IGNORECASE,
+)
+
+
+def _bare_stem(text: str) -> str:
+    return _NUMBERED.sub("", text).strip()
+
+
+def _explained(text: str, start: int, follows: int) -> str:
+    """What explains the answer: the part of that name, or else what follows the answer."""
+    explains = _EXPLAINS.search(text, start)
+    return text[explains.end() if explains else follows :].strip()[:_LONG]
+
+
+def _hints(text: str) -> str:
+    return "\n".join(match[1].strip() for match in islice(_HINTED.finditer(text), _MOST_HINTS))[:_LONG]
