@@ -24,6 +24,7 @@ RANK = 16
 RATE, WARM_UP, DECAY = 2e-3, 0.06, 0.01
 BETAS = (0.9, 0.98)
 STEEPEST = 1.0  # length that a step's slope has at most
+AVERAGED = 0.3  # of the steps, the last ones: what they end in is averaged, which one step alone tells less of
 TOLD_EVERY = 100  # steps
 
 
@@ -61,6 +62,8 @@ class Learner:
             self._optimiser, lambda step: min((step + 1) / warm, (steps - step) / (steps - warm))
         )
         self._step, self._steps = 0, steps
+        self._mean = {name: torch.zeros_like(each) for name, each in self.learnt.items()}
+        self._in_mean = 0  # steps that are averaged so far
 
     def look(self, texts: Sequence[tuple[list[int], list[int]]]) -> list[SeenText]:
         """What the lower layers make of texts, given as pieces and their segments."""
@@ -101,12 +104,18 @@ class Learner:
         torch.nn.utils.clip_grad_norm_(self.learnt.values(), STEEPEST)
         self._optimiser.step()
         self._rates.step()
+        if self._step >= (1 - AVERAGED) * self._steps:
+            self._in_mean += 1
+            for name, each in self.learnt.items():
+                self._mean[name] += (each.detach() - self._mean[name]) / self._in_mean
         if self._step % TOLD_EVERY == 0:
             print(f"step {self._step} of {self._steps}: error {error.item():.3f}", flush=True)
         self._step += 1
+        if self._step == self._steps:
+            self.learnt = self._mean
 
     def adapters(self) -> Adapters:
-        """What was learnt, as it is stored."""
+        """What was learnt, as it is stored: after the last step, on average over the last ones."""
         return {name: each.detach().numpy().astype(np.float16) for name, each in self.learnt.items()}
 
 

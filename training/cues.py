@@ -18,9 +18,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rubrica.text.adapted_layers import Adapters
+from rubrica.text.adapted_layers import Adapters, in_one
 from rubrica.text.cue_reader import FILE as ADAPTERS_FILE
-from rubrica.text.cue_reader import in_one
 from rubrica.text.cues import FILE, CueModel, CueWeights, cues, passages, shape_of
 from rubrica.text.texts import Field, Texts
 

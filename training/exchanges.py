@@ -63,6 +63,7 @@ class ReaderPart(NamedTuple):
 
     learnt: Sequence[ReaderText]
     apart: Sequence[Exchange]
+    seed: int = 0  # of the order of texts
 
 
 # --- examples written for the models ------------------------------------------------------------------------

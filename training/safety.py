@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rubrica.text.adapted_layers import Adapters
+from rubrica.text.adapted_layers import Adapters, in_one
 from rubrica.text.exchange import vector_of
 from rubrica.text.exchange_reader import FILE as ADAPTERS_FILE
 from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
@@ -55,6 +55,7 @@ ANSWER, REPLY = Recipe(shrink=0.1, balance=0, steps=100), Recipe(shrink=2.0, bal
 SEEN = 2  # texts that a row must occur in to count: nothing is kept that only one text has
 FRAMED_OF = 2  # one in so many prompts that were written for the models is learnt from in a frame too
 RARITY = 0.08  # what one step of a row's rarity is worth; a byte has 127
+READERS = 2  # that learn the same, each in another order
 GLANCE_FROM = -1.0  # the score of all words from which an answer deserves more than a glance
 GLANCE_MISSED = 0.01  # of the answers that do, so many do not get it
 
@@ -130,6 +131,14 @@ def reader_part(both: Sequence[Lesson], learnt: Sequence[Rows], apart: Sequence[
     return ReaderPart(known, asked)
 
 
+def averaged(read: ReadParts, parts: Sequence[ReaderPart]) -> Iterator[tuple[Adapters, NDArray[np.float32]]]:
+    """For each part, what several readers learnt, as it is stored, and their mean scores of what was kept apart."""
+    found = read([part._replace(seed=seed) for part in parts for seed in range(READERS)])
+    for first in range(0, len(found), READERS):
+        adapters, scores = zip(*found[first : first + READERS], strict=True)
+        yield in_one(adapters), np.mean(scores, axis=0)
+
+
 def train(
     answered: Sequence[Labelled], replied: Sequence[Labelled], read: ReadParts | None
 ) -> tuple[LinearModel, SentenceRisk, Adapters]:
@@ -146,7 +155,7 @@ def train(
         reader_part(both, [learnt for learnt, _ in fold], [apart for _, apart in fold])
         for fold in zip(*by_head, strict=True)
     ]
-    readings = read([*parts, reader_part(both, everything, nothing)]) if read else []
+    readings = list(averaged(read, [*parts, reader_part(both, everything, nothing)])) if read else []
     in_words: list[tuple[Floats, float]] = []
     offsets: dict[Head, float] = {}
     known: dict[Reading, dict[Head, RiskReliability]] = {"words": {}, "both": {}}
@@ -219,7 +228,7 @@ def texts_to_learn(folder: Path) -> tuple[list[Labelled], list[Labelled]]:
     answered = [*with_tails(answers(folder)), *own_examples(), *twins("learnt"), *gate_lessons(), *harmless]
     ours, replied = written("answers"), written("replies")
     some = [each for each in ours if crc32(each.group.encode()) % FRAMED_OF == 0]
-    return [*answered, *ours, *framed(some)], [*replies(folder), *replied, *sums(folder)]
+    return [*answered, *ours, *framed(some), *written("roles")], [*replies(folder), *replied, *sums(folder)]
 
 
 def tell_third(folder: Path, read: ReadParts) -> None:
@@ -229,7 +238,7 @@ def tell_third(folder: Path, read: ReadParts) -> None:
     _, _, both = lessons(*([*each, *more] for each, more in zip(texts, kept, strict=True)))
     rows = [_thirds(lesson, len(known)) for lesson, known in zip(both, texts, strict=True)]
     asked = [np.concatenate([third, written_apart]) for _, third, written_apart in rows]
-    ((_, read_scores),) = read([reader_part(both, [learnt for learnt, _, _ in rows], asked)])
+    ((_, read_scores),) = averaged(read, [reader_part(both, [learnt for learnt, _, _ in rows], asked)])
     first = 0
     for column, (head, lesson, (learnt, third, written_apart)) in enumerate(zip(HEADS, both, rows, strict=True)):
         weights = lesson.word_weights(learnt)

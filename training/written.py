@@ -17,7 +17,7 @@ from rubrica.text.exchange import Exchange
 
 from .exchanges import BLANK, EXAMPLES, SAFE, UNSAFE, WRITTEN, Labelled
 
-Written = Literal["answers", "replies", "apart", "replies_apart", "roles_apart"]
+Written = Literal["answers", "roles", "replies", "apart", "replies_apart", "roles_apart"]
 
 ASKED = "? "
 FRAMED = 1.0  # what one in a frame teaches
@@ -26,7 +26,7 @@ FRAMED = 1.0  # what one in a frame teaches
 def written(name: Written, file: str = "*", folder: Path = EXAMPLES) -> list[Labelled]:
     """The exchanges of a folder, or of one file in it; a group is one prompt. Those apart are never learnt from."""
     found = []
-    counts = WRITTEN if name == "answers" else 1.0
+    counts = WRITTEN if name in ("answers", "roles") else 1.0
     for path in sorted((folder / name).glob(f"{file}.txt")):
         prompt = ""
         for line in path.read_text(encoding="utf-8").splitlines():

@@ -9,7 +9,7 @@ import pytest
 
 from rubrica.errors import StoredError
 from rubrica.text import adapted_layers
-from rubrica.text.adapted_layers import ADAPTED, FROZEN, Adapters, stored_adapters
+from rubrica.text.adapted_layers import ADAPTED, FROZEN, Adapters, in_one, stored_adapters
 from rubrica.text.exchange import Exchange
 from rubrica.text.exchange_reader import FILE, PROMPT_TOKENS, RESPONSE_TOKENS, ExchangeReader, pair_tokens
 from rubrica.text.minilm import LAYERS, WIDTH, MiniLm, layer_weights
@@ -47,7 +47,7 @@ def test_adapters_that_add_nothing_leave_the_sentence_model_as_it_is(model: Mini
     ids, parts = (np.array([each]) for each in pair_tokens(model, ASKED))
     hidden = model.read(ids, parts, np.zeros((1, 1, 1, ids.shape[1]), np.float32), LAYERS)
     expected = hidden[parts[0] == 1, 0].mean()
-    assert ExchangeReader(model, adapters(model)).scores([ASKED])[0, 0] == pytest.approx(expected, abs=1e-4)
+    assert ExchangeReader(model, [adapters(model)]).scores([ASKED])[0, 0] == pytest.approx(expected, abs=1e-4)
 
 
 def test_an_adapter_adds_its_product_to_its_matrix(model: MiniLm) -> None:
@@ -55,22 +55,30 @@ def test_an_adapter_adds_its_product_to_its_matrix(model: MiniLm) -> None:
     up = np.zeros((WIDTH, RANK), np.float16)
     up[0] = 0.01
     plain, changed = (
-        ExchangeReader(model, each).scores([ASKED])[0, 0]
+        ExchangeReader(model, [each]).scores([ASKED])[0, 0]
         for each in (adapters(model), adapters(model, {f"{name}.up": up}))
     )
     assert changed != pytest.approx(plain, abs=1e-3)
     bias = layer_weights(model.weights, LAYERS - 1)["output.LayerNorm.bias"] + 1
     moved = adapters(model, {f"{LAYERS - 1}.output.LayerNorm.bias": bias.astype(np.float16)})
-    assert ExchangeReader(model, moved).scores([ASKED])[0, 0] == pytest.approx(plain + 1, abs=1e-2)
+    assert ExchangeReader(model, [moved]).scores([ASKED])[0, 0] == pytest.approx(plain + 1, abs=1e-2)
 
 
 def test_a_reply_is_scored_by_the_kinds_it_is_of(model: MiniLm) -> None:
     head = np.zeros(5, np.float16)
     head[1:] = [3, -3, 2, -2]  # nearly all of the first kind, in which it is unsafe
     weight = np.zeros((5, 2 * WIDTH), np.float16)
-    reader = ExchangeReader(model, adapters(model, {"head.bias": head, "head.weight": weight}))
+    reader = ExchangeReader(model, [adapters(model, {"head.bias": head, "head.weight": weight})])
     share = 1 / (1 + np.exp(-6))
     assert reader.scores([ASKED])[0] == pytest.approx([0, 2 * share - 2 * (1 - share)], abs=1e-3)
+
+
+def test_what_several_trainings_say_is_averaged(model: MiniLm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised = [adapters(model, {"head.bias": np.array([bias, 0, 0, 0, 0], np.float16)}) for bias in (0, 1, 5)]
+    np.savez(tmp_path / FILE, allow_pickle=False, **in_one(raised))
+    monkeypatch.setattr(adapted_layers, "files", lambda _: tmp_path)
+    one, several = (ExchangeReader(model, each).scores(EXCHANGES)[:, 0] for each in (raised[:1], stored_adapters(FILE)))
+    assert several == pytest.approx(one + 2, abs=1e-3)
 
 
 def test_an_exchange_has_the_same_scores_alone_and_among_others(model: MiniLm) -> None:

@@ -22,7 +22,7 @@ from training.exchanges import (
 )
 from training.fit import Recipe, Sparse, descend, descend_between_two
 from training.folds import ATTACKS, Scored, auc, folds, in_third
-from training.safety import SENTENCES, WEIGHTS, train
+from training.safety import READERS, SENTENCES, WEIGHTS, train
 from training.written import framed, written
 
 from rubrica.text.adapted_layers import Adapters
@@ -105,7 +105,8 @@ def test_the_reader_learns_from_what_is_not_measured_and_its_scores_move_the_lim
         return [({}, np.array([[4.0 if known[each] else -4.0] * 2 for each in part.apart])) for part in parts]
 
     _, figures, _ = train(few, few[::-1], read)
-    for part in asked[:-1]:
+    assert [part.seed for part in asked] == [*range(READERS)] * (len(asked) // READERS)
+    for part in asked[:-READERS]:
         groups = {each.group for each in few for exchange in part.apart if each.exchange == exchange}
         assert part.apart
         assert groups.isdisjoint(each.text.group for each in part.learnt)

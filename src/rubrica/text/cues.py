@@ -134,9 +134,9 @@ def _reader() -> CueReader | None:
         return None
     from .adapted_layers import stored_adapters  # numpy, which is only there with the model
     from .cue_reader import FILE as ADAPTERS_FILE
-    from .cue_reader import CueReader, by_reader
+    from .cue_reader import CueReader
 
-    return CueReader(model, by_reader(stored_adapters(ADAPTERS_FILE)))
+    return CueReader(model, stored_adapters(ADAPTERS_FILE))
 
 
 # --- reading ------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rubrica.text.adapted_layers import AdaptedLayers, Adapters, batches, lower_layers, mean_of, side_by_side
+from rubrica.text.adapted_layers import AdaptedReader, Adapters, TextTokens, mean_of
 from rubrica.text.exchange import Exchange
 from rubrica.text.minilm import Floats, MiniLm
 
@@ -24,27 +25,21 @@ END_LETTERS = 12  # of the end of a text that are cut into pieces, for each that
 class ExchangeReader:
     """Scores exchanges; above 0 is unsafe rather than safe."""
 
-    def __init__(self, model: MiniLm, adapters: Adapters) -> None:
+    def __init__(self, model: MiniLm, several: Sequence[Adapters]) -> None:
         self._model = model
-        self._layers = AdaptedLayers(model, adapters)
-        self._weight, self._bias = (adapters[f"head.{part}"].astype(np.float32) for part in ("weight", "bias"))
+        self._reader = AdaptedReader(model, several, _of_both, by_kind)
 
     def scores(self, exchanges: Sequence[Exchange]) -> Floats:
         """A row for each exchange: how unsafe its response is as an answer, and as a reply in a conversation."""
-        pairs = [pair_tokens(self._model, each) for each in exchanges]
-        found = np.zeros((len(pairs), 2), np.float32)
-        for batch in batches([len(ids) for ids, _ in pairs]):
-            found[batch] = self._read([pairs[at] for at in batch])
-        return found
-
-    def _read(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Floats:
-        ids, segments = side_by_side(pairs)
-        hidden = self._layers(*lower_layers(self._model, ids, segments))
-        parts = [mean_of(hidden, segments == segment) for segment in (0, 1)]
-        return _by_kind(np.concatenate(parts, axis=1) @ self._weight.T + self._bias)
+        return self._reader.scores([pair_tokens(self._model, each) for each in exchanges])
 
 
-def pair_tokens(model: MiniLm, exchange: Exchange) -> tuple[list[int], list[int]]:
+def _of_both(hidden: Floats, segments: NDArray[np.int64]) -> Floats:
+    """What the head reads: what the layers make of the prompt, and of the response."""
+    return np.concatenate([mean_of(hidden, segments == segment) for segment in (0, 1)], axis=1)
+
+
+def pair_tokens(model: MiniLm, exchange: Exchange) -> TextTokens:
     """The pieces of prompt and response as one text, and for each whether it is of the first or of the second."""
     prompt = _ends(model, exchange.prompt, PROMPT_TOKENS, PROMPT_TAIL)
     response = _ends(model, exchange.response, RESPONSE_TOKENS, RESPONSE_TAIL)
@@ -62,7 +57,7 @@ def _ends(model: MiniLm, text: str, most: int, tail: int) -> list[int]:
     return found[: most - tail] + end[-tail:]
 
 
-def _by_kind(scores: Floats) -> Floats:
+def by_kind(scores: Floats) -> Floats:
     """The score of the answer, and that of the reply: the mean over its kinds, each by how much it is of that kind.
 
     The first column is the answer's; then come the kinds of replies, and then the score of the reply in each kind.
