@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
 from rubrica.text import FEATURES
+from rubrica.text.letter_values import unfit_equations
+from rubrica.text.measure_claims import wrong_measures
 from rubrica.text.texts import Texts
 
 OPTIONS = ("1001", "1002", "1003", "1004", "1005")
@@ -129,3 +132,10 @@ def test_a_key_is_held_against_the_formula_or_words_that_an_explanation_ends_on(
 )
 def test_an_option_that_is_denied_or_told_of_is_not_what_an_explanation_arrives_at(explanation: str) -> None:
     assert not rejecting(explanation, ("Sydney", "Melbourne", "Canberra", "Perth"), "C", "What is Australia's capital?")
+
+
+def test_letters_that_stand_for_ever_longer_expressions_and_endless_chains_are_left_after_some_steps() -> None:
+    letters = "abcdefghijklmnopqrstuvwy"
+    steps = ". ".join(f"{one} = {two}*{two}*{two}" for one, two in pairwise(letters))
+    assert len(list(unfit_equations(f"{steps}. a + b = y", formulas=True))) < len(letters)
+    assert set(wrong_measures("3:4 = 6:9 = " * 9_000)) == {"3:4 = 6:9", "6:9 = 3:4"}

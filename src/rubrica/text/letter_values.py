@@ -21,6 +21,7 @@ from rubrica.text.misprints import with_bars
 
 MOST_EQUATIONS = 200  # with letters, read in one explanation
 MOST_VALUES = 24  # ways to choose among the values of the letters of one equation
+MOST_TOKENS = 400  # of an expression with its letters written out: each may stand for several others
 
 _TRIES = lazy_pattern(r"\b(?:try|tried|if|suppose|substitut\w+|plug\w*|guess\w*|say|not|option\w*)\b", re.IGNORECASE)
 _RATIO = lazy_pattern(r"(?<![A-Za-z])[A-Za-z\d](?::|\s:\s)[A-Za-z\d](?![A-Za-z])")
@@ -133,14 +134,17 @@ def _is_kept(
     if not letters & defined.keys():
         transformed = chained and letters_of(one) == letters_of(two)
         return not transformed or _is_letter(one) or _is_letter(two) or are_equal(one, two)
-    return are_equal(_filled(one, defined), _filled(two, defined))
+    left, right = _filled(one, defined), _filled(two, defined)
+    return left is None or right is None or are_equal(left, right)
 
 
 def _filled(
     side: Sequence[ArithmeticToken], defined: Mapping[str, Sequence[ArithmeticToken]]
-) -> Sequence[ArithmeticToken]:
-    """An expression with the letters that are defined written out."""
+) -> Sequence[ArithmeticToken] | None:
+    """An expression with the letters that are defined written out; None where it gets too long."""
     for _ in range(len(defined)):
+        if len(side) > MOST_TOKENS:
+            return None
         side = [
             part
             for token in side

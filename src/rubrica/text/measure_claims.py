@@ -21,6 +21,7 @@ _CONVERTED = lazy_pattern(
     r"(?![\w²³^/]|\s?[-+*/×÷(\d]|\s(?:per|and|a)\b)",
     re.MULTILINE,
 )
+MOST_LINKS = 6  # ratios after the first in "6:9 = 4:6 = 2:3"; a longer chain is read from its middle, too
 _CLOCK = {"s", "min", "h"}
 _KINDS = {"length", "imperial length", "mass", "volume", "time"}
 _PART = r"(?:\d[\d,]*(?:\.\d+)?(?:/\d{1,6})?|\([^()\n]{1,40}\))"
@@ -81,7 +82,10 @@ def measured_base(kind: str) -> str:
 
 def _wrong_ratios(text: str, first: re.Match[str]) -> Iterator[str]:
     left, place = first[1], first.end()
-    while (match := _RATIO.match(text, place)) is not None:
+    for _ in range(MOST_LINKS):
+        match = _RATIO.match(text, place)
+        if match is None:
+            return
         one, two = _parts(left), _parts(match[1])
         if one and two and len(one) == len(two) and not (_TIME.fullmatch(left) and _TIME.fullmatch(match[1])):
             share = two[0] / one[0]
