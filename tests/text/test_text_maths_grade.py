@@ -91,3 +91,28 @@ def test_the_evidence_shows_the_topics() -> None:
     assert feature.evidence is not None
     spans = feature.evidence(Texts(response="What is the probability of drawing 1 of 5 red balls?"))
     assert ("probability", "probability") in [(span.label.partition(",")[0], span.text) for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("8.4 ÷ 6", 4, 7),
+        ("4 1/3 - 1 5/6", 4, 7),
+        ("6 x 9 = ___", 2, 4),
+        ("Evaluate ∛27.", 6, 9),
+        ("Evaluate 5n² when n = 3.", 5, 10),
+        ("Circle the greater number: 38 or 83.", 0, 3),
+        ("Write 905 in words.", 1, 4),
+    ],
+)
+def test_bare_sums_and_short_tasks_have_a_grade(text: str, low: int, high: int) -> None:
+    found = estimate_grade(text)
+    assert isinstance(found, MathsGrade)
+    assert low <= found.grade <= high
+
+
+@pytest.mark.parametrize(
+    "text", ["555 - 1234 is my phone.", "Meet me 10/12/2020", "Mark wrote to Anna.", "Give it to him."]
+)
+def test_numbers_and_verbs_alone_have_no_grade(text: str) -> None:
+    assert isinstance(estimate_grade(text), NoGrade)

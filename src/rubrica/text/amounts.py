@@ -17,8 +17,9 @@ from rubrica.text.lazy_pattern import lazy_pattern
 MOST = 2_000  # amounts read in one text
 _SPELT = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = {
     "hundred": 100, "thousand": 1000, "k": 1000, "million": 10**6, "billion": 10**9, "lakh": 10**5, "crore": 10**7,
     "dozen": 12,
@@ -29,6 +30,7 @@ _AMOUNT = lazy_pattern(
       \\[dt]?frac\{{(?P<over>\d{{1,9}})\}}\{{(?P<under>\d{{1,9}})\}}
     | (?P<whole>(?<![\d.,/])\d{{1,3}})[ ](?P<part>\d{{1,3}}/\d{{1,3}})(?![\d/])
     | (?P<first>{_WRITTEN})(?:(?:\s?[/∕]\s?|(?P<ratio>\s?:\s?))(?P<second>{_WRITTEN}))?
+    | \b(?P<tens>{"|".join(_TENS)})(?:[\s-](?P<ones>{"|".join(_SPELT[1:10])}))?\b
     | \b(?P<spelt>{"|".join(_SPELT)})\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -110,6 +112,9 @@ def _readings(match: re.Match[str]) -> list[Reading]:
         return [(Fraction(int(match["over"]), int(match["under"])), None)]
     if match["whole"]:
         return [(int(match["whole"]) + Fraction(match["part"]), None)]
+    if match["tens"]:
+        tens, ones = _TENS.index(match["tens"].lower()) + 2, (match["ones"] or "zero").lower()
+        return [(Fraction(10 * tens + _SPELT.index(ones)), None)]
     if match["spelt"]:
         return [(Fraction(_SPELT.index(match["spelt"].lower())), None)]
     written = [match["first"], *([match["second"]] if match["second"] else [])]

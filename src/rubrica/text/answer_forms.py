@@ -24,6 +24,7 @@ from rubrica.text.texts import Feature, Texts
 
 LONGEST_SHORT_ANSWER = 60  # words
 _BLANK = lazy_pattern(r"_{2,}|\[\s*\]|\(\s*\)|□|\\_{2,}|\.{4,}|…")
+_VAGUE = lazy_pattern(r"\bor\s+so\b", re.IGNORECASE)
 _TRUTHS = {"true": True, "t": True, "yes": True, "right": True, "false": False, "f": False, "no": False, "wrong": False}
 _TRUE_OR_FALSE = lazy_pattern(r"\b(?:is\s+(?:this|it)\s+)?true\s+or\s+false\b[\s:.?-]*", re.IGNORECASE)
 _FINDING = lazy_pattern(
@@ -52,7 +53,7 @@ def malformed_answer(question: Question) -> Iterator[QuestionFault]:
             yield from _half_truths(question)
         case "fill-in":
             yield from _misfilled(question)
-        case "numeric" if question.answer and not amounts_of(question.answer):
+        case "numeric" if question.answer and (not amounts_of(question.answer) or _VAGUE.search(question.answer)):
             yield QuestionFault("a number is asked for, and the answer has none", question.answer)
         case "short-answer" if len(question.answer.split()) > LONGEST_SHORT_ANSWER:
             yield QuestionFault("the answer is too long for a short one", question.answer)

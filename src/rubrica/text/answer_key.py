@@ -13,21 +13,38 @@ from itertools import permutations
 
 from msgspec.structs import replace
 
+from rubrica.text.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.arithmetic import Equation, find_equations
 from rubrica.text.asked import asked_unknown, asks_for_count, asks_for_misfit
-from rubrica.text.conclusion import Closing, calculates, closing, ends_on, results, stated_letter, stated_value
+from rubrica.text.conclusion import (
+    Closing,
+    calculates,
+    closing,
+    ends_on,
+    results,
+    stated_letter,
+    stated_value,
+    without_checks,
+)
+from rubrica.text.formula_key import ending_option, formula_end
+from rubrica.text.inequalities import unfit_inequalities
 from rubrica.text.later_results import later_results, ordinals
+from rubrica.text.latex import plain_maths
 from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.letter_values import unfit_equations
+from rubrica.text.measure_claims import wrong_measures
 from rubrica.text.options import letter_of, normal, number_of
 from rubrica.text.question import Question, QuestionFault, names_several
 from rubrica.text.remarks import without_remarks
 from rubrica.text.solution import find_wrong_steps
+from rubrica.text.word_claims import wrong_claims
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
     r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
+_TELLS = lazy_pattern(r"\b(?:yes|no|it|its|is|are|the|true|false)\b", re.IGNORECASE)  # a sentence, not a formula
 _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
     r"\b(?:[cdkm]?m|ft|in|yd|mi|feet|foot|inch(?:es)?|met(?:er|re)s?|units?|yards?|miles?)\s?(?:[²³]|\^\{?[23]\}?)"
 )
@@ -67,18 +84,33 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
         value = stated_value(question.explanation, letter[1])
         if len(value) == 1 and value[0].value not in {amount.value for amount in amounts_of(question.key or "")}:
             yield QuestionFault("the explanation gives the key another value", letter[1])
-        return
+            return
+        if value:
+            return
+    named = letter is not None
     question = _focused(question)
+    ended = ending_option(question)
+    if ended is not None:
+        if ended != question.answer_index:
+            yield QuestionFault("the explanation ends on another option", question.options[ended][1])
+        return
+    formula = formula_end(question)
+    if formula is not None and formula.options:
+        if question.answer_index not in formula.options:
+            yield QuestionFault("the explanation arrives at another option", formula.shown)
+        return
     end = _conclusion(question)
     key = _numbers(question.key or "")
-    if end is None or _is_last(key, end) or (_is_named(key, end) and not _is_rounded(key, end)):
+    if end is None or _is_last(key, end) or (_is_named(key, end) and (named or not _is_rounded(key, end))):
         return
     others = [text for place, (_, text) in enumerate(question.options) if place != question.answer_index]
     reached = [text for text in others if _is_last(_numbers(text), end)]
     concludes = end.concludes or (len(end.amounts) == 1 and ends_on(end))
     if not key:
         concludes = ends_on(end) and _is_plain(question.key or "")
-    if len(reached) == 1 and (concludes or (key and not mentions(question.explanation, key))):
+    if (len(reached) == 1 or (reached and not key)) and (
+        concludes or (key and not mentions(question.explanation, key))
+    ):
         yield QuestionFault("the explanation arrives at another option", end.shown)
 
 
@@ -175,9 +207,12 @@ def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
 
 
 def _is_unwritten(question: Question) -> bool:
-    """Whether the key is a formula that an explanation full of equations never has."""
+    """Whether the key is a formula that an explanation full of equations never has, or does not end on."""
+    end = formula_end(question)
+    if end is not None and (end.options or end.near):
+        return question.answer_index not in end.options
     key = _UNIT_POWER.sub("", question.key or "")
-    if len(key) > _ROOM or not _FORMULA.search(key) or "=" not in question.explanation:
+    if len(key) > _ROOM or not _FORMULA.search(key) or _TELLS.search(key) or "=" not in question.explanation:
         return False
     squeezed = _squeezed(question.explanation)
     if "!" in key:
@@ -234,9 +269,22 @@ def miscalculated_key(question: Question) -> Iterator[QuestionFault]:
             yield QuestionFault("the key is the result of a wrong equation", equation.text)
 
 
+def unfit_steps(question: Question) -> list[str]:
+    """The steps of the explanation that cannot be: equations with letters that do not fit the values, or the other
+    forms, that it gives them, and claims in words or ratios that do not hold."""
+    texts = [text for _, text in question.options]
+    unknowns = unknowns_of(question.text, question.explanation, *texts)
+    key = read_relation(question.key or "", unknowns)
+    formulas = key is not None and any(len(side) > 1 and letters_of(side) for side in key.sides)
+    explanation = without_checks(_focused(question).explanation)
+    unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
+    ranges = unfit_inequalities(explanation, question.key or "")
+    return list(dict.fromkeys((*unfit, *ranges, *wrong_claims(explanation), *wrong_measures(explanation))))
+
+
 def wrong_equations(question: Question) -> list[Equation]:
     """The equations in the explanation and in the key that clearly do not hold."""
-    return find_wrong_steps(question.explanation) + find_wrong_steps(question.key or "")
+    return find_wrong_steps(plain_maths(question.explanation)) + find_wrong_steps(plain_maths(question.key or ""))
 
 
 def _is_result(equation: Equation, key: Amount) -> bool:

@@ -13,9 +13,9 @@ import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
-from rubrica.text.expression import ArithmeticToken, Number, evaluate, value_of
+from rubrica.text.expression import Number, evaluate, value_of
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.misprints import is_misprinted
+from rubrica.text.misprints import is_misprinted, with_bars
 from rubrica.text.texts import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Equation", "Number", "evaluate", "find_equations"]
@@ -34,7 +34,7 @@ class Equation(msgspec.Struct, frozen=True):
     holds: bool | None  # None: cannot tell
 
 
-_SIGN = lazy_pattern(r"(?<![<>!=:≠≈~])(?:=|≈|≅)(?![=<>~])")
+_SIGN = lazy_pattern(r"(?:(?<![<>!=:≠≈~])|(?<=\d!))(?:=|≈|≅)(?![=<>~])")
 MAX_SIGNS = 250  # equals signs read in one text: a bound on time, far past any real answer
 MAX_READ = 5_000  # characters of the equations found in one text, for the same reason
 _WINDOW = 200  # characters read on either side of a sign
@@ -107,9 +107,10 @@ def _holds(left: EquationSide, right: EquationSide, loose: bool) -> bool | None:
     loose = loose or right.loose
     stated = right if _step(right) else left  # the side that is one number, whose last place counts
     step = _step(stated)
+    exact = not loose and _are_fractions(left, right)
     slack = Fraction(1, 50) if _looks_rounded(left) or _looks_rounded(right) else Fraction(0)
     verdicts = [
-        _agree(one, two, step and step * (one_unit if stated is left else two_unit), slack, loose)
+        _agree(one, two, step and step * (one_unit if stated is left else two_unit), slack, loose, exact)
         for one, one_unit in _readings(left)
         for two, two_unit in _readings(right)
     ]
@@ -142,6 +143,8 @@ def _is_doubtful(left: EquationSide, right: EquationSide) -> bool:
 
 def _adds_percent(side: EquationSide) -> bool:
     percents = sum(token.kind == "percent" for token in side.tokens)
+    if percents == sum(token.kind == "number" for token in side.tokens):
+        return False  # 7% + 12%
     return percents > 0 and any(token.text in {"+", "-"} or token.kind == "close" for token in side.tokens)
 
 
@@ -156,27 +159,13 @@ def _readings(side: EquationSide) -> Iterator[tuple[Number, Fraction]]:
         tries.append(plain)
     if side.tokens[0].text in {"-", "+"}:
         tries.append(side.tokens[1:])  # a bullet or a dash, perhaps
-    tries += _with_bars(side.tokens)
+    tries += with_bars(side.tokens)
     for tokens in tries:
         try:
             value = value_of([token for token in tokens if token.kind != "money"], "")
         except (FormulaError, FormulaFault):
             continue
         yield value, Fraction(1, 100 if any(token.kind == "percent" for token in tokens) else 1)
-
-
-def _with_bars(tokens: tuple[ArithmeticToken, ...]) -> Iterator[tuple[ArithmeticToken, ...]]:
-    """A slash read as a long fraction bar, as on paper: 100/9*5 as 100/(9*5), and 8+6/120+80 as (8+6)/(120+80)."""
-    slashes = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
-    if len(slashes) != 1 or any(token.kind in {"open", "close"} for token in tokens):
-        return
-    over, under = tokens[: slashes[0]], tokens[slashes[0] + 1 :]
-    opening, closing = ArithmeticToken("open", "(", 0, 0), ArithmeticToken("close", ")", 0, 0)
-    product = next((i for i, token in enumerate(under) if token.text in {"+", "-"}), len(under))
-    if any(token.text == "*" for token in under[:product]):
-        yield (*over, tokens[slashes[0]], opening, *under[:product], closing, *under[product:])
-    if product < len(under) and any(token.text in {"+", "-"} for token in over[1:]):
-        yield (opening, *over, closing, tokens[slashes[0]], opening, *under, closing)
 
 
 def _step(side: EquationSide) -> Fraction | None:
@@ -187,7 +176,18 @@ def _step(side: EquationSide) -> Fraction | None:
     return Fraction(1, 10 ** len(numbers[0].text.partition(".")[2]))
 
 
-def _agree(one: Number, two: Number, step: Fraction | None, slack: Fraction, loose: bool) -> bool | None:
+def _are_fractions(left: EquationSide, right: EquationSide) -> bool:
+    """Whether both sides are made of whole numbers and end in a fraction: then nothing was rounded."""
+    tokens = (*left.tokens, *right.tokens)
+    whole = all(
+        token.text.isdecimal() if token.kind == "number" else token.kind in {"operator", "open", "close"}
+        for token in tokens
+    )
+    under = right.tokens[-1].text
+    return whole and len(right.tokens) == len("a/b") and right.tokens[1].text == "/" and under.strip("0") != "1"
+
+
+def _agree(one: Number, two: Number, step: Fraction | None, slack: Fraction, loose: bool, exact: bool) -> bool | None:
     gap, size = abs(Fraction(one) - Fraction(two)), max(abs(Fraction(one)), abs(Fraction(two)))
     noise = size / 10**9  # a float's, where a root is irrational
     if gap <= noise or (step is not None and gap <= step / 2 + noise / 1000):
@@ -195,7 +195,7 @@ def _agree(one: Number, two: Number, step: Fraction | None, slack: Fraction, loo
     if loose:
         return True if gap <= size / 20 else None if gap <= size / 2 else False
     if step is None:
-        return None if gap <= size / 100 else False
+        return None if gap <= size / 100 and not exact else False
     return None if gap < step or gap <= size * slack else False
 
 

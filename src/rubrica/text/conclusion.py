@@ -21,16 +21,17 @@ _SAYS_LETTER = lazy_pattern(
 )
 _MOST_ASIDES = 2  # sentences after a conclusion that speak of mistakes and other options
 _LETTER_LINE = lazy_pattern(r"\W{0,4}([A-H])\W{0,4}")
+_LETTER_END = lazy_pattern(r"(?:(?<=[\w)%°²³][.!])\s+|(?<=[a-z\d)%°²³]),\s)\(?([A-H])\)?[.!]?$")  # "so 8 miles, C"
 _ANSWER_WORD = lazy_pattern(r"answer|ans\b", re.IGNORECASE)
 _LABEL_LINE = lazy_pattern(
     r"\W*(?i:(?:so|hence|thus|therefore)\W+)?(?i:the\s+)?(?i:correct\s+|right\s+|final\s+)?(?i:answer|ans|option|choice)"
-    r"\b[^\n\d]{0,25}|\W{0,4}[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
+    r"\b[^\n\d]{0,25}|\W{0,4}(?:(?:[Ss]o|[Hh]ence|[Tt]hus|[Tt]herefore|[Cc]hoice|[Ii]\.e\.)[,:]?\s)?[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
 )
 _ONLY_AMOUNT = lazy_pattern(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
 SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
 _ASIDE = lazy_pattern(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
-    r"|chose|chosen|distractors?|tempting|common|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
+    r"|chose|chosen|distractors?|tempting|common(?!\s+(?:denominator|factor|multiple|divisor|difference|ratio|term))|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
 _SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
@@ -47,6 +48,9 @@ _RESULT = lazy_pattern(
 )
 _GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
 _EQUALS = lazy_pattern(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
+_CLAUSE = lazy_pattern(
+    r"(?:,|;|\d|\))\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))", re.IGNORECASE
+)
 _SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
 _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
     r"\W*(?:#{3,}|\\boxed|(?:(?:so|hence|thus|therefore)\W+)?(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answer|result)\b)"
@@ -103,9 +107,10 @@ def stated_letter(explanation: str) -> tuple[str, str] | None:
         if match[2] or (match[1] and _ANSWER_WORD.search(match[0])) or match.end() >= len(text) - 3
     ]
     last = text.rpartition("\n")[2]
-    alone = _LETTER_LINE.fullmatch(last)
-    if alone and "\n" in text:
-        found.append((alone[1], last.strip()))
+    alone = _LETTER_LINE.fullmatch(last) if "\n" in text else None
+    alone = alone or _LETTER_END.search(text, max(0, len(text) - 40))
+    if alone:
+        found.append((alone[1], alone[0].strip()))
     return found[-1] if len({letter for letter, _ in found}) == 1 else None
 
 
@@ -134,6 +139,7 @@ def closing(explanation: str) -> Closing | None:
         for sentence in reversed(SENTENCE.split(line[-_LONG:])):
             if _LABEL_LINE.fullmatch(sentence.strip()):
                 continue
+            sentence = _last_clause(sentence)
             amounts = tuple(amounts_of(sentence))
             end = Closing(sentence, amounts, _CONCLUDES.search(sentence) is not None) if amounts else None
             if _is_aside(sentence, end):
@@ -148,10 +154,22 @@ def closing(explanation: str) -> Closing | None:
     return None
 
 
+def _last_clause(sentence: str) -> str:
+    """What follows the last "so" or "hence" of a sentence, where that has an amount of its own."""
+    starts = [clause.start("so") for clause in _CLAUSE.finditer(sentence)]
+    rest = sentence[starts[-1] :] if starts else ""
+    return rest if amounts_of(rest) else sentence
+
+
 def without_checks(explanation: str) -> str:
     """An explanation up to where the result that was found is tried out."""
     checks = _CHECKS.search(explanation, 1)
     return explanation[: checks.start()] if checks else explanation
+
+
+def is_label(sentence: str) -> bool:
+    """Whether a sentence only names the letter of the answer: "Answer: C", "So B."."""
+    return _LABEL_LINE.fullmatch(sentence) is not None
 
 
 def is_remark(sentence: str) -> bool:

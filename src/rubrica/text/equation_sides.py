@@ -24,7 +24,8 @@ class EquationSide(msgspec.Struct, frozen=True):
     plain: bool = False  # nothing else, not even a unit, stands between this sign and the one before it
 
 
-def _words(listed: str) -> frozenset[str]:
+def listed_words(listed: str) -> frozenset[str]:
+    """The words of a list that is written with spaces."""
     return frozenset(listed.split())
 
 
@@ -42,25 +43,33 @@ MEASURES = {
     }.items()
     for word in listed.split()
 }
-_GLUED = _words("mm cm m km g kg mg l ml h hr hrs s sec min mins ft in lb lbs oz mph cents")
+_GLUED = listed_words("mm cm m km g kg mg l ml h hr hrs s sec min mins ft in lb lbs oz mph cents °") | {
+    "°C",
+    "°F",
+    "° C",
+    "° F",
+}
 # A word beside a number that changes what the number is worth: then a mismatch proves nothing.
-_OPERATIVE = _words(
+OPERATIVE = listed_words(
     "sin cos tan cot sec csc log ln exp sqrt root mod modulo choose half twice double triple thrice third "
     "quarter fourth fifth sixth eighth tenth percent minus plus times divided multiplied less more over by "
     "power squared cubed square cube factorial negative than dozen hundred thousand million billion if "
     "suppose let when not base gcd lcm max abs day step question part page chapter"
 )
-_OPERATIVE_BEFORE = _OPERATIVE | {"per", "at"}
-_SCALING = _words("dozen hundred thousand million billion percent half squared cubed times")
-_ABOUT = _words("about approximately approx around roughly nearly almost")
+_OPERATIVE_BEFORE = OPERATIVE | {"per", "at"}
+_SCALING = listed_words("dozen hundred thousand million billion percent half squared cubed times")
+_ABOUT = listed_words("about approximately approx around roughly nearly almost")
 _SKIPPED = _ABOUT | {"only", "just", "exactly"}
+_STOPS = frozenset(".,;:")
+_LEADS_IN = frozenset(">⇒→∴;|")  # glued to an expression, they are no part of it
+_OPENERS = listed_words("and so since as that because then thus hence , ; .")  # a number behind one stands for itself
 _EUROPEAN = lazy_pattern(r"[1-9]\d{0,2}(?:\.\d{3})+$")  # 1.500 may be one and a half, or fifteen hundred
 
 
 def computes(side: EquationSide) -> bool:
     """Whether a side does something with its numbers, rather than state one."""
     return any(token.kind in {"operator", "root", "power"} for token in side.tokens[1:]) or (
-        side.tokens[0].kind == "root"
+        side.tokens[0].kind == "root" or any(sign in side.tokens[0].text for sign in "!CP")
     )
 
 
@@ -69,7 +78,8 @@ def left_side(line: str, start: int, stop: int, edge: int) -> EquationSide | Non
 
     None if there is none, or if it may begin before `start`, towards `edge`.
     """
-    tokens = _typed(tokens_of(line[start:stop]), start)
+    read = tokens_of(line[start : stop + 1])  # with the sign after it: 4! is a number there
+    tokens = _typed([token for token in read if token.start < stop - start], start)
     first, depth, index = len(tokens), 0, len(tokens) - 1
     while index >= 0:
         token = tokens[index]
@@ -100,9 +110,25 @@ def left_side(line: str, start: int, stop: int, edge: int) -> EquationSide | Non
     if not kept or depth or (first == 0 and start != edge):
         return None
     before = tokens[first - 1] if first else None
-    if before is not None and before.text == ":" and first > 1 and tokens[first - 2].kind == "word":
+    earlier = tokens[first - 2] if first > 1 else None
+    if before is not None and before.text == ":" and earlier is not None and earlier.kind == "word":
         before = None  # "Total:5+14" is a label, 3:30 is a time
-    return _side(kept, before, whole=first == 0 and start == edge)
+    alone = len(kept) == 1 and before is not None and _opens(before, earlier)
+    side = _side(kept, before, whole=alone or (first == 0 and start == edge))
+    in_ratio = before is not None and earlier is not None and _is_ratio(earlier, before, kept[0])
+    return side and replace(side, doubt=side.doubt or in_ratio)
+
+
+def _opens(sign: ArithmeticToken, earlier: ArithmeticToken | None) -> bool:
+    """Whether a number after a word or stop stands for itself: "so 12 = 3 x 4", but not "Rs. 12 = 3 x 4"."""
+    shortened = sign.text == "." and earlier is not None and len(earlier.text) < len("four")
+    return sign.text.lower() in _OPENERS and not shortened
+
+
+def _is_ratio(one: ArithmeticToken, sign: ArithmeticToken, two: ArithmeticToken) -> bool:
+    """Whether a colon joins two numbers, as in 3:4 and 3 : 4; "4: 20 + 3" has a label."""
+    even = (one.end == sign.start) == (sign.end == two.start)
+    return sign.text == ":" and one.kind in {"number", "close"} and even
 
 
 def right_side(line: str, start: int, stop: int, edge: int) -> EquationSide | None:
@@ -126,6 +152,8 @@ def right_side(line: str, start: int, stop: int, edge: int) -> EquationSide | No
             depth -= 1
         elif not expects and token.kind in {"percent", "power", "money"}:
             pass
+        elif not expects and token.kind == "root" and token.start == tokens[index - 1].end:
+            expects = True  # 5√3
         elif not expects and token.kind == "operator":
             expects = True
         elif not expects and token.kind == "word" and _leads_to_operator(tokens, index):
@@ -213,8 +241,14 @@ def _side(
     whole: bool,
     trail: Sequence[ArithmeticToken] = (),
 ) -> EquationSide | None:
-    dangling = kept[0].kind == "operator" and (before is not None or kept[0].text not in "+-")
-    called = before is not None and before.end == kept[0].start and before.kind not in {"open", "money"}
+    signed = len(kept) > 1 and kept[0].end == kept[1].start and before is not None and before.text in _STOPS
+    dangling = kept[0].kind == "operator" and ((before is not None and not signed) or kept[0].text not in "+-")
+    called = (
+        before is not None
+        and before.end == kept[0].start
+        and before.kind not in {"open", "money"}
+        and before.text not in _LEADS_IN
+    )
     if dangling or called or kept[-1].kind in {"operator", "open"}:
         return None
     words = [token.text.lower() for token in kept if token.kind == "word"]
@@ -222,7 +256,7 @@ def _side(
         (before is not None and before.kind in {"number", "percent", "close"})
         or (before is not None and before.text.lower() in _OPERATIVE_BEFORE)
         or (bool(trail) and _goes_on(kept, trail))
-        or any(word in _OPERATIVE for word in words)
+        or any(word in OPERATIVE for word in words)
         or any(_EUROPEAN.match(token.text) for token in kept if token.kind == "number")
         or _is_ambiguous(kept)
     )
@@ -241,6 +275,8 @@ def _goes_on(kept: Sequence[ArithmeticToken], trail: Sequence[ArithmeticToken]) 
     if first.kind == "word":
         measured = _singular(first.text.lower()) in MEASURES
         return first.text.lower() in _SCALING or (measured and any(item.kind == "number" for item in trail[1:3]))
+    if first.text == ":" and trail[1:] and trail[1].kind in {"number", "open"}:
+        return True  # a ratio
     glued = first.start == kept[-1].end and first.text not in ".,;)!]*_\"'”’$"
     return glued or first.kind in {"number", "operator", "open"}
 
@@ -249,19 +285,26 @@ def _is_ambiguous(tokens: Sequence[ArithmeticToken]) -> bool:
     """Whether people read it in two ways: 28 / 1/5, 6 / 2(3), 5h + 2, sum/7."""
     divisions = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
     repeated = any(
-        not any(token.kind == "operator" for token in tokens[one + 1 : two]) for one, two in pairwise(divisions)
+        not any(token.kind in {"operator", "open", "close"} for token in tokens[one + 1 : two])
+        for one, two in pairwise(divisions)
     )
     variable = any(
-        two.kind == "word" and len(two.text) == 1 and one.end == two.start and one.kind == "number"
+        two.kind == "word" and len(two.text) == 1 and two.text != "°" and one.end == two.start and one.kind == "number"
         for one, two in pairwise(tokens)
     )
     glued = any(one.kind == "word" and two.text == "/" and one.end == two.start for one, two in pairwise(tokens))
-    return repeated or (bool(divisions) and _implicit(tokens)) or variable or glued
+    return repeated or any(_multiplies_unsaid(tokens, index + 1) for index in divisions) or variable or glued
 
 
-def _implicit(tokens: Sequence[ArithmeticToken]) -> bool:
-    """Whether a number multiplies a parenthesis unsaid: 6 / 2(3) is read both ways."""
-    return any(one.kind in {"number", "close"} and two.kind == "open" for one, two in pairwise(tokens))
+def _multiplies_unsaid(tokens: Sequence[ArithmeticToken], start: int) -> bool:
+    """Whether what stands at a place multiplies a parenthesis unsaid: 6 / 2(3) is read both ways."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        depth += {"open": 1, "close": -1}.get(tokens[index].kind, 0)
+        if depth <= 0:
+            following = tokens[index + 1].kind if index + 1 < len(tokens) else "other"
+            return tokens[index].kind in {"number", "close"} and following == "open" and depth == 0
+    return False
 
 
 def _singular(word: str) -> str:

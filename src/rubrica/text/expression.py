@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite, isqrt, sqrt
+from math import comb, factorial, isfinite, isqrt, perm, sqrt
 from typing import Literal, NamedTuple
 
 from rubrica.errors import FormulaError, FormulaFault
@@ -52,12 +52,13 @@ _TOKEN = lazy_pattern(
     rf"""
       (?P<mixed>(?<![\d.,/^])\d{{1,3}}(?:[ ]\d{{1,3}}/\d{{1,3}}(?![\d./])|[ ]?[½⅓⅔¼¾⅕⅛]))
     | (?P<fraction>\\d?frac\{{(?P<over>\d{{1,9}})\}}\{{(?P<under>\d{{1,9}})\}}|[½⅓⅔¼¾⅕⅛])
+    | (?P<ways>(?<![\w.])\d{{1,3}}[CP]\d{{1,3}}(?!\w)|(?<![\w.])\d{{1,2}}!(?=\s?[*/×÷·=)]|[(\d]))
     | (?P<number>{_PLAIN})
     | (?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})
     | (?P<operator>\*\*|[-+*/^×·∙⋅∗÷∕−–]|\\(?:times|cdot|div)(?![a-z]))
     | (?P<open>\(|\\left\() | (?P<close>\)|\\right\))
-    | (?P<root>√) | (?P<percent>\\?%) | (?P<money>\\?\$|[£€¥₹¢])
-    | (?P<word>[^\W\d_]+(?:['’.-][^\W\d_]+)*[²³]?(?:\^[23](?!\d))?)
+    | (?P<root>√) | (?P<percent>\\?%) | (?P<money>\\?\$|[£€¥₹¢]|(?:Rs|INR|USD)\b\.?(?=[ ]?[\d(.]))
+    | (?P<word>°(?:[ ]?[CF](?![^\W\d_]))?|[^\W\d_]+(?:['’.-][^\W\d_]+)*[²³]?(?:\^[23](?!\d))?)
     | (?P<other>[^\s])
     """,
     re.VERBOSE | re.ASCII,
@@ -72,6 +73,9 @@ def tokens_of(text: str) -> list[ArithmeticToken]:
         written, place = match[0], match.span()
         if kind in {"mixed", "fraction", "under"}:
             tokens.append(ArithmeticToken("number", written, *place, _fraction(match)))
+        elif kind == "ways":
+            ways = _ways(written)
+            tokens.append(ArithmeticToken("other" if ways is None else "number", written, *place, ways))
         elif kind == "number":
             digits = written.replace(",", "")
             known = len(digits) <= MAX_DIGITS
@@ -90,6 +94,16 @@ def tokens_of(text: str) -> list[ArithmeticToken]:
 @lru_cache(maxsize=4_096)
 def _number(digits: str) -> Fraction:
     return Fraction(digits)
+
+
+def _ways(written: str) -> Fraction | None:
+    """How many ways there are to order or choose: 4!, 5C2, 5P2; None where more are chosen than there are."""
+    if written.endswith("!"):
+        return Fraction(factorial(int(written[:-1])))
+    things, chosen = (int(part) for part in re.split("[CP]", written))
+    if chosen > things:
+        return None
+    return Fraction(comb(things, chosen) if "C" in written else perm(things, chosen))
 
 
 def _fraction(match: re.Match[str]) -> Fraction | None:

@@ -143,7 +143,7 @@ def is_english(text: str) -> bool:
     >>> is_english("How many apples are left?"), is_english("¿Cuántas manzanas quedan?"), is_english("3 + 4 = ?")
     (True, False, True)
     """
-    found = re.findall(r"[^\W\d_₀-₉⁰-⁹]{2,}|\ba\b", text.lower())
+    found = re.findall(r"[^\W\d_₀-₉⁰-⁹²³¹]{2,}|\ba\b", text.lower())
     foreign = sum(not word.isascii() for word in found)
     if len(found) < 3:
         return not foreign

@@ -13,6 +13,7 @@ from rubrica.text.answer_key import (
     duplicated_key,
     miscalculated_key,
     option_key,
+    unfit_steps,
     unreached_key,
     wrong_equations,
 )
@@ -102,6 +103,8 @@ def _impossible(question: Question) -> Iterator[QuestionFault]:
 def _wrong_equations(question: Question) -> Iterator[QuestionFault]:
     for equation in wrong_equations(question):
         yield QuestionFault("wrong equation", equation.text)
+    for text in unfit_steps(question):
+        yield QuestionFault("a step that does not hold", text)
     solution = solve_stem(question.text)
     if solution is not None and solution.unknown:
         for step in other_solutions(question.explanation, solution.unknown, solution.value):

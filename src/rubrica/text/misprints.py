@@ -35,6 +35,23 @@ def is_misprinted(left: Sequence[ArithmeticToken], right: Sequence[ArithmeticTok
     return any(value is not None and value == other for value, other in _raised(left, right))
 
 
+def with_bars(tokens: Sequence[ArithmeticToken], *, broadly: bool = False) -> Iterator[tuple[ArithmeticToken, ...]]:
+    """A slash read as a long fraction bar, as on paper: 100/9*5 as 100/(9*5), and 8+6/120+80 as (8+6)/(120+80).
+
+    Broadly, 8+6/2 may be (8+6)/2 as well.
+    """
+    slashes = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
+    if len(slashes) != 1 or any(token.kind in {"open", "close"} for token in tokens):
+        return
+    over, under = tokens[: slashes[0]], tokens[slashes[0] + 1 :]
+    opening, closing = ArithmeticToken("open", "(", 0, 0), ArithmeticToken("close", ")", 0, 0)
+    product = next((i for i, token in enumerate(under) if token.text in {"+", "-"}), len(under))
+    if any(token.text == "*" for token in under[:product]):
+        yield (*over, tokens[slashes[0]], opening, *under[:product], closing, *under[product:])
+    if (broadly or product < len(under)) and any(token.text in {"+", "-"} for token in over[1:]):
+        yield (opening, *over, closing, tokens[slashes[0]], opening, *under, closing)
+
+
 def _value(tokens: Sequence[ArithmeticToken]) -> Fraction | None:
     kept = [token for token in tokens if token.kind not in {"money", "percent"}]
     try:

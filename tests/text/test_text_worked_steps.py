@@ -1,0 +1,141 @@
+"""Steps of an explanation that cannot be: letters, ranges, words, measures; and keys that are formulas or words."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from rubrica.text import FEATURES
+from rubrica.text.letter_values import unfit_equations
+from rubrica.text.measure_claims import wrong_measures
+from rubrica.text.texts import Texts
+
+OPTIONS = ("1001", "1002", "1003", "1004", "1005")
+
+
+def feature(name: str, explanation: str, options: tuple[str, ...], answer: str, stem: str) -> float:
+    labelled = [f"{letter}) {text}" for letter, text in zip("ABCDE", options, strict=False)]
+    question = {"question": stem, "options": labelled, "answer": answer, "explanation": explanation}
+    return FEATURES[name].compute(Texts(response=json.dumps(question)))
+
+
+def wrong_steps(explanation: str, options: tuple[str, ...] = OPTIONS, answer: str = "B") -> float:
+    return feature("question_wrong_equations", explanation, options, answer, "What comes out?")
+
+
+def rejecting(explanation: str, options: tuple[str, ...], answer: str, stem: str = "What comes out?") -> bool:
+    names = ("mcq_key_mismatch", "mcq_key_unreached", "mcq_key_absent")
+    return any(feature(name, explanation, options, answer, stem) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("4y + 6 = 30\n4y = 24\ny = 6", "4y + 6 = 30\n4y = 23\ny = 6"),
+        ("z(z - 3) = 40 => (z-8)(z+5) = 0 => z = 8", "z(z - 3) = 41 => (z-8)(z+5) = 0 => z = 8"),
+        ("(y-2)(y-9) = 0 so y = 2 or y = 9", "(y-2)(y-9) = 0 so y = 2 or y = 8"),
+        ("πr² = 64π so r = 8", "πr² = 64π so r = 7"),
+        ("S = 12t and t = 3, so S = 36", "S = 12t and t = 3, so S = 38"),
+        ("u = 4(v/2) = 2v", "u = 4(v/2) = 3v"),
+        ("$\\sqrt{80} = \\sqrt{16 \\cdot 5} = 4\\sqrt{5}$", "$\\sqrt{80} = \\sqrt{16 \\cdot 5} = 5\\sqrt{5}$"),
+        ("6C2 = 15", "6C2 = 16"),
+        ("5!/(3!) = 20", "5!/(3!) = 25"),
+        ("180° - 45° - 70° = 65°", "180° - 45° - 70° = 75°"),
+        ("1/9 x 270 = Rs. 30", "1/9 x 270 = Rs. 32"),
+        ("(3/4)(8/9) = 2/3", "(3/4)(8/9) = 1/3"),
+        ("1 - 1/20 = 19/20", "1 - 1/21 = 19/20"),
+        ("30 = 2*3*5, 42 = 2*3*7", "30 = 2*3*5, 44 = 2*3*7"),
+        ("Half of 46 is 23", "Half of 46 is 24.5"),
+        ("20% of 90 is 18", "20% of 90 is 16"),
+        ("Divide 84 by 6 to get 14", "Divide 84 by 6 to get 16"),
+        ("2/5 of the 30 seats is 12", "2/5 of the 30 seats is 15"),
+        ("The HCF of 24 and 36 is 12", "The HCF of 24 and 36 is 6"),
+        ("58 ÷ 7 = 8 R 2", "58 ÷ 7 = 8 R 3"),
+        ("4 hrs = 240 min", "4 hrs = 200 min"),
+        ("3.5 h = 3 h 30 min", "3.5 h = 3 h 50 min"),
+        ("8:50 + 2:20 = 11:10", "8:50 + 2:20 = 11:20"),
+        ("1/2 : 1/3 = 3:2", "1/2 : 1/3 = 3:4"),
+        ("(5 - 2) : (6 - 4) = 3 : 2", "(5 - 2) : (6 - 3) = 3 : 2"),
+    ],
+)
+def test_a_step_that_does_not_hold_is_told_and_its_right_form_is_not(right: str, wrong: str) -> None:
+    assert wrong_steps(right) == 0
+    assert wrong_steps(wrong) > 0
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "If n = 4 then 3n = 12, too small. With n = 5 we have 3n = 15.",  # tried
+        "Let x be the price. The price in 1990 = x and in 1992 it is (1.1)^2 x = 1.21x.",
+        "46x + 220 / x + 4 = 48, so 46x + 220 = 48x + 192 and x = 14",  # a fraction bar
+        "Kim + k + 2k = 20 and Kim = 5, so k = 5",
+        "1 cm = 5 km on this map",
+        "3 less than half of 8 is 1",
+        "A working week = 40 hours, 1 day = 8 hours",
+        "They sell 3 boxes of 4 for 20 dollars; 3 of 4 is 75 percent.",
+        "The ratio a:b = 3:4, so a = 3k and b = 4k",
+        "f(x) = 3x and f(2) = 6",
+        "They agree at 3:30 = 15:30",
+    ],
+)
+def test_what_may_be_meant_otherwise_is_no_wrong_step(explanation: str) -> None:
+    assert wrong_steps(explanation) == 0
+
+
+def test_a_step_must_leave_the_range_of_the_key_the_same() -> None:
+    options = ("x > 4", "x < 4", "x > -4", "x < -4", "x < 8")
+    assert wrong_steps("-2x > 8, and dividing by -2 turns the sign: x < -4", options, "D") == 0
+    assert wrong_steps("-2x > 9, and dividing by -2 turns the sign: x < -4", options, "D") > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "explanation"),
+    [
+        (("5w/k", "5wk", "k/(5w)", "w/(5k)", "5k/w"), "A", "one pen costs w/k so 5 pens cost 5w/k. A"),
+        (("m = r/3 + 2", "m = (r - 2)/3", "m = 3r - 2", "m = r - 6", "m = 3r + 2"), "B", "r - 2 = 3m so m = (r-2)/3"),
+        (("y < 2", "y > 2", "y < -2", "y > -2", "y > 8"), "D", "-4y < 8, turn the sign, so y > -2"),
+        (("(2, 5)", "(-2, 5)", "(2, -5)", "(-2, -5)", "(5, 2)"), "C", "Only the sign of y changes, giving (2, -5)."),
+        (("Sunday", "Monday", "Friday", "Tuesday", "Thursday"), "E", "16 = 2*7 + 2. Two days on is Thursday."),
+        (("1 h", "1 h 20 min", "1 h 40 min", "2 h", "2 h 10 min"), "C", "4 x 25 = 100 min which is 1 h 40 min"),
+        (("4√2", "2√8", "6√2", "3√8", "8√3"), "C", "√72 = √36 x √2 = 6√2"),
+        (
+            ("gain of 3", "loss of 3", "no gain, no loss", "gain of 6"),
+            "B",
+            "Cost 45 + 48 = 93, sold for 90, so he loses 3.",
+        ),
+        (("12", "14", "16", "18", "20"), "D", "p^2 + 2 + 1/p^2 = 20, so p^2 + 1/p^2 = 18"),
+        (("20", "25", "30", "35", "40"), "C", "1/12 - 1/20 = 2/60 = 1/30 hence thirty days"),
+        (("1/12", "5/12", "7/12", "1", "3/4"), "C", "common denominator 12: 3/12 + 4/12 = 7/12"),
+        (("between 5 and 6", "between 6 and 7", "between 7 and 8"), "B", "6² = 36 and 7² = 49, so between 6 and 7"),
+    ],
+)
+def test_a_key_is_held_against_the_formula_or_words_that_an_explanation_ends_on(
+    options: tuple[str, ...], key: str, explanation: str
+) -> None:
+    assert not rejecting(explanation, options, key)
+    missed = [
+        letter for letter in "ABCDE"[: len(options)] if letter != key and not rejecting(explanation, options, letter)
+    ]
+    assert missed == [] if key != "B" or "loses" not in explanation else missed == ["A"]
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "Canberra was a compromise, so it is neither Sydney nor Melbourne.",
+        "It was founded in 1913, so the capital isn't Sydney.",
+        "Sydney is larger. Perth lies in the west.",
+    ],
+)
+def test_an_option_that_is_denied_or_told_of_is_not_what_an_explanation_arrives_at(explanation: str) -> None:
+    assert not rejecting(explanation, ("Sydney", "Melbourne", "Canberra", "Perth"), "C", "What is Australia's capital?")
+
+
+def test_letters_that_stand_for_ever_longer_expressions_and_endless_chains_are_left_after_some_steps() -> None:
+    letters = "abcdefghijklmnopqrstuvwy"
+    steps = ". ".join(f"{one} = {two}*{two}*{two}" for one, two in pairwise(letters))
+    assert len(list(unfit_equations(f"{steps}. a + b = y", formulas=True))) < len(letters)
+    assert set(wrong_measures("3:4 = 6:9 = " * 9_000)) == {"3:4 = 6:9", "6:9 = 3:4"}
