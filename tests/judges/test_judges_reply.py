@@ -126,6 +126,7 @@ def test_a_share_of_full_marks_is_read_on_a_scale_that_begins_at_0(reply: str, e
         "Depth: 9 for the first half, 2 for the second",
         "Depth: 6 if the reader is a child",
         "Score: 10 minus 4",
+        "Depth: 3 1/2",
         "Score: 6/10 → 7/10",
         "Score: 9/10 at first sight, but my final score is 2/10.",
         "Depth: 4\nDepth: 8",

@@ -34,7 +34,7 @@ _OUT_OF = (
     r"|\s?\(?(?:on|of) an? (?P<points>\d+)[- ]point scale)?"
 )
 _NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if …, 10 minus 3, 8 for this, 2 for that
-    r"(?!\s?[?×]|\s[x*+−-]\s\d|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
+    r"(?!\s?[?×]|\s[x*+−-]?\s?\d|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
     r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
     r"|\s(?!(?:because|since|as|for|due|given|but|although|though|while|however|despite|overall|out|and|with|on|"
     rf"is|stars?|marks?|points?)\b|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
