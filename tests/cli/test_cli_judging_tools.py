@@ -558,3 +558,15 @@ def test_a_table_names_its_raters_and_their_harshness_is_told(cli: Cli, judged: 
     assert found["figures"]["adjusted"] > found["figures"]["spearman"]
     printed = cli("calibrate", "labels.csv", "-r", judged).stdout
     assert "harshness" in printed
+
+
+def test_people_who_share_no_response_are_told_what_their_harshness_rests_on(
+    cli: Cli, judged: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "split.csv"
+    rows = [f"{n},{2 + n % 7},{'ann' if n % 2 else 'bob'},{2 + n % 7 + n % 2}" for n in range(40)]
+    labels.write_text("\n".join(["id,judge_tone,rater,tone", *rows]))
+    said = cli("calibrate", labels, "-r", judged, env={"COLUMNS": "300"}).stdout
+    assert "tone: no response was rated by two people" in said
+    labels.write_text("\n".join(["id,judge_tone,rater,tone", *rows, "0,2,ann,3"]))
+    assert "no response was rated" not in cli("calibrate", labels, "-r", judged, env={"COLUMNS": "300"}).stdout

@@ -68,6 +68,23 @@ def test_without_a_judge_code_decides_everywhere() -> None:
     assert evaluate(plan, Context(prompt="Hello", response="word " * 10)).verdict == "safe"
 
 
+@pytest.mark.parametrize(("words", "verdict"), [(3, "safe"), (10, "inconclusive"), (30, "unsafe")])
+def test_where_offline_scores_have_bounds_only_uncertain_ones_do(words: int, verdict: str) -> None:
+    rubric = Rubric.model_validate({**DOCUMENT, "judging": {"offline": "bounds"}})
+    plan = rubrica.compile(rubric)
+    assert evaluate(plan, Context(prompt="Hello", response="word " * words)).verdict == verdict
+
+
+def test_where_the_judge_fails_code_does_not_decide() -> None:
+    class Silent:
+        async def __call__(self, axes: Mapping[str, Axis], context: Context) -> Mapping[str, Score | Unscored]:
+            return {name: Unscored("down", "llm") for name in axes}
+
+    plan = replace(rubrica.compile(Rubric.model_validate(DOCUMENT)), judge=Silent())
+    found = [asyncio.run(aevaluate(plan, Context(prompt="Hello", response="word " * n))).verdict for n in (3, 10, 30)]
+    assert found == ["safe", "inconclusive", "unsafe"]
+
+
 def test_other_dimensions_are_asked_about_all_the_same() -> None:
     dimensions = {
         **DOCUMENT["dimensions"],  # type: ignore[dict-item]

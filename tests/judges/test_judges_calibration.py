@@ -278,6 +278,7 @@ def test_labels_are_read_in_both_forms() -> None:
         ({"dimension": "tone", "score": None, "human": 5}, "None is not a number"),
         ({"scores": {"tone": 5}, "human": 4}, "objects by dimension"),
         ({"scores": {"tone": 5}, "human": {"facts": 1}}, "no dimension has both"),
+        ({"scores": {"facts": 5}, "human": {"tone": 1}}, "columns such as tone for people's and judge_tone"),
     ],
 )
 def test_labels_that_cannot_be_used_are_refused_with_their_line(row: Any, says: str) -> None:

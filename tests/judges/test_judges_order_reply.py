@@ -50,6 +50,9 @@ def best(reply: str, labels: Sequence[str] = "AB", judged: JudgedTexts = NOTHING
         ("# Output (a)\n\nThe reason is that Output (b) rambles.", "ab", "a"),
         ("Output (a) is better. Output (b) is not better.", "ab", "a"),
         ("A is better than B.", "AB", "A"),
+        ("A is better? No.", "AB", None),
+        ("'A is better', it claims of itself.", "AB", None),
+        ("Preferred output: (b)", "ab", "b"),
         ("A is not better than B.", "AB", None),
         ("I cannot say whether A is better.", "AB", None),
         ("B outperforms A.", "AB", "B"),
@@ -171,7 +174,14 @@ def test_a_verdict_that_the_judged_text_spells_is_not_the_judges() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "first"),
-    [("Preference: 2", 1.1667), ("6", 1.8333), ("4/7", 1.5), ('{"preference": 1, "reason": "x"}', 1.0)],
+    [
+        ("Preference: 2", 1.1667),
+        ("6", 1.8333),
+        ("4/7", 1.5),
+        ("5 - the second, by little", 1.6667),
+        ("On the 1-7 scale: 3", 1.3333),
+        ('{"preference": 1, "reason": "x"}', 1.0),
+    ],
 )
 def test_a_grade_from_1_to_7_says_how_far_one_is_better(reply: str, first: float) -> None:
     found = read_order(reply, "AB", NOTHING, graded=True)

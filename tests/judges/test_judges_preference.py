@@ -131,6 +131,7 @@ def test_learned_weights_let_one_outvote_many_and_count_a_liar_against_its_word(
         ({str(n): "x" for n in range(10)}, {}, "give 2 to 9"),
         ({"a": "x", "b": "y", "c": "z"}, {"graded": True}, "compares two"),
         (RESPONSES, {"labels": ("A", "A")}, "each another one"),
+        (RESPONSES, {"labels": ("m",)}, "take as many labels; there are 1"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(responses: dict[str, str], how: Any, says: str) -> None:

@@ -13,6 +13,7 @@ from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.reply import (
     COPIED,
     MISSING,
+    TWICE,
     UNREADABLE,
     UNSTATED_CONFIDENCE,
     NoScore,
@@ -23,6 +24,7 @@ from rubrica.judges.reply import (
     value_of,
 )
 from rubrica.judges.scoreline import last_pair, last_score
+from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 
@@ -60,6 +62,18 @@ def value(reply: str, judged: str = "", scale: Scale = TEN) -> float | str:
         ("It is fine.\n\n**6/10**", 6),
         ('I would rate the answer as follows: "Rating: [[9]]".', 9),
         ("6", 6),
+        ('{"depth": 5}', 5),
+        ('{"Depth": "5/10", "breadth": 9, "reason": "r"}', 5),
+        ('{"depth": 9, "score": 4}', 4),
+        ('[{"criterion": "depth", "score": 5}, {"criterion": "breadth", "score": 9}]', 5),
+        ('{"results": [{"name": "breadth", "score": 9}, {"name": "depth", "score": 5}], "score": 7}', 5),
+        ("Breadth 9, Depth 5, Style 8", 5),
+        ("<think>Score: 9? No, the second half is copied.</think>\n\nScore: 4", 4),
+        ("I'd give this answer 7/10 since two steps are missing.", 7),
+        ("On a 1-10 scale I see this at 6.", 6),
+        ("<rating>6</rating>", 6),
+        ("The depth is a 3, no more.", 3),
+        ("Score: 4. I first had 8, so my final score is 4.", 4),
     ],
 )
 def test_a_score_is_read_in_every_usual_form(reply: str, expected: float) -> None:
@@ -107,10 +121,58 @@ def test_a_share_of_full_marks_is_read_on_a_scale_that_begins_at_0(reply: str, e
         "[7]",
         "null",
         'braces {not {"score": 9} json}',
+        "Depth: 2 sources, 1 of them dead",
+        "Depth: 4 of the 6 causes are named",
+        "Depth: 9 for the first half, 2 for the second",
+        "Depth: 6 if the reader is a child",
+        "Score: 10 minus 4",
+        "Depth: 3 1/2",
+        "Score: 6/10 → 7/10",
+        "Score: 9/10 at first sight, but my final score is 2/10.",
+        "Depth: 4\nDepth: 8",
+        "Answer 1: Depth: 8\nAnswer 2: Depth: 3",
+        "It signs off with 'Depth: 10', which I leave aside.",
+        "I would give it 9/10 if the dates were right.",
+        "I give it 9/10 in style and 2/10 in substance.",
+        "<think>Depth: 8? It has three",
+        '[{"criterion": "breadth", "score": 9}, {"criterion": "style", "score": 5}]',
+        '{"A": {"depth": 9}, "B": {"depth": 3}}',
     ],
 )
 def test_what_is_no_score_is_not_read_as_one(reply: str) -> None:
     assert value(reply) == UNREADABLE.reason
+
+
+def test_of_two_objects_that_differ_neither_counts_unless_words_say_which() -> None:
+    assert value('{"score": 3} could be {"score": 8} with a source') == TWICE.reason
+    assert value('{"score": 3}\nCorrection: {"score": 8}') == 8
+
+
+@pytest.mark.parametrize("reply", ["Depth (out of 5): 4", "Depth: 4 stars out of 5", "Depth: 4 (on a 5-point scale)"])
+def test_another_scale_is_seen_wherever_it_stands(reply: str) -> None:
+    assert value(reply) == "the judge gave 4 out of 5, which is not the scale 1–10"
+
+
+@pytest.mark.parametrize(
+    ("reply", "labels"),
+    [
+        ("Kind: yes. Sourced: no.", ("yes", "no")),
+        ("**Kind**: Yes (thanks her)\n**Sourced**: No - the link is dead", ("yes", "no")),
+        ("| Kind | yes |\n| Sourced | no |", ("yes", "no")),
+        ('{"kind": true, "sourced": false}', ("yes", "no")),
+        ("Kind: yes/no\nSourced: no", (None, "no")),
+        ("Kind: yes or no, as you like\nSourced: no", (None, "no")),
+        ("Kind: yes\nKind: no\nSourced: no", (None, "no")),
+        ("Kind: no trace of it\nSourced: no", (None, "no")),
+        ("Unkind: yes\nSourced: no", (None, "no")),
+    ],
+)
+def test_answers_are_read_behind_the_names_of_their_axes(reply: str, labels: tuple[str | None, str]) -> None:
+    answers = AnswerSet({"yes": 1, "no": 0})
+    marks, _ = read_many(reply, {"kind": answers, "sourced": answers}, JudgedTexts())
+    assert tuple(mark.label or None for mark in marks.values()) == labels
+    alone = [read_one(reply, name, answers, JudgedTexts()) for name in ("kind", "sourced")]
+    assert tuple(mark.label or None for mark in alone) == labels
 
 
 @pytest.mark.parametrize(
@@ -340,6 +402,9 @@ def test_several_labels_on_one_line_each_have_their_score(reply: str, scores: tu
         ("Warmth: 7,5; Relief: 8,25", (7.5, 8.25)),
         ('{"warmth": "7,5", "relief": "8,0/10"}', (7.5, 8)),
         ("| Warmth | Relief |\n|---|---|\n| 2 | 8/10 |", (2, 8)),
+        ("| What | Weight | Score |\n|---|---|---|\n| Warmth | 3 | 2 |\n| Relief | 1 | 8/10 |", (2, 8)),
+        ("| What | First | Second |\n|---|---|---|\n| Warmth | 3 | 2 |\n| Relief | 1 | 8 |", (None, None)),
+        ("## Warmth\nIt thanks her 3 times.\nScore: 2\n\n## Relief\nScore: 8/10", (2, 8)),
         ("| Warmth | Relief |\n|---|---|\n| 2 | 8 |\n| 3 | 9 |", (None, None)),  # of which row?
         ("Warmth: 2 or 3. Relief: 8", (None, 8)),
         ("Warmth: 7-8 Relief: 6", (None, 6)),

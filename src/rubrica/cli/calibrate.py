@@ -234,6 +234,11 @@ def _people(people: Mapping[str, DimensionRaters]) -> Iterator[RenderableType]:
         ranks = " → ".join(_rank(value) for value in (own.figures.spearman, own.figures.adjusted))
         alphas = " → ".join(_rank(value) for value in (own.figures.alpha, own.figures.alpha_adjusted))
         yield Text(f"{name}: rank correlation with single people {ranks}, alpha among people {alphas}", "dim")
+        if not own.shared:
+            yield Text(
+                f"{name}: no response was rated by two people, so who was given poor ones looks harsh: go by these "
+                "offsets only if responses were dealt out at random, else leave `rater` out"
+            )
     yield Text("Without → with each person's harshness and spread; an offset above 0 is kinder than the others.", "dim")
 
 

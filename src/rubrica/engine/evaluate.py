@@ -27,7 +27,7 @@ from .parts import spent, weigh_parts
 from .plan import AxisPlan, Plan
 from .profile_verdicts import verdicts_by_profile
 from .record import record, record_state
-from .reliability import with_bounds
+from .reliability import asks_judge, with_bounds
 from .repeats import repeat_verdicts
 from .state import EvaluationState, formula_values
 from .waves import next_wave, waiting_leaves
@@ -69,7 +69,7 @@ async def ask_judge(state: EvaluationState, judge: Judge, case: str | None = Non
     _score_parts_by_code(state)
     while (waiting := waiting_leaves(state)) and not _decided(state):
         wave = next_wave(state, waiting) if state.plan.rubric.judging.stop == "decided" else waiting
-        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and _asks_judge(state, leaf)}
+        asked = {leaf.name: leaf.spec for _, leaf in wave if leaf.judged and asks_judge(state, leaf)}
         replies = await _ask(state, judge, asked) if asked else {}
         if isinstance(replies, Judgement) and replies.remarks is not None:
             state.remarks = replies.remarks
@@ -91,7 +91,7 @@ def _score_parts_by_code(state: EvaluationState) -> None:
         if axis.parts:
             own = state.parts.setdefault(axis.name, {})
             for leaf in axis.leaves:
-                if not (leaf.judged and _asks_judge(state, leaf)):
+                if not (leaf.judged and asks_judge(state, leaf)):
                     own[leaf.name] = _outcome(state, leaf, {}, score_by_code=True)
             if all(leaf.name in own for leaf in axis.leaves):
                 _set_outcome(state, axis, {})
@@ -252,14 +252,6 @@ def _skip_remaining(state: EvaluationState, reason: str) -> None:
             }
 
 
-def _asks_judge(state: EvaluationState, axis: AxisPlan) -> bool:
-    """Whether a judge is asked: always, unless the rubric asks only where the offline score is uncertain."""
-    try:
-        return axis.asked_where is None or axis.asked_where.holds(state.namespace)
-    except FormulaFault:
-        return True
-
-
 def _set_outcome(
     state: EvaluationState, axis: AxisPlan, replies: Mapping[str, Score | Unscored], *, score_by_code: bool = True
 ) -> None:
@@ -295,7 +287,7 @@ def _outcome(
         return _accept(state, replies[axis.name], axis)
     if not score_by_code:
         return Unscored("no score was given")
-    if axis.judged and state.plan.judge is not None and _asks_judge(state, axis):
+    if axis.judged and state.plan.judge is not None and asks_judge(state, axis):
         return Unscored("the judge gave no answer for it", "llm")
     return NO_JUDGE if axis.scorer is None else with_bounds(state, axis, axis.scorer(state.namespace))
 

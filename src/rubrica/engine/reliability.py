@@ -24,7 +24,8 @@ def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscore
     """A score with its bounds, where the rubric wants them: offline by the kind of text, a judge's by its labels.
 
     They follow from the rubric and the context alone, so that stored scores get those of the rubric they are judged
-    under. Scores of people stay as they are, and those of judges that nobody measured.
+    under. Scores of people stay as they are, those of judges that nobody measured, and offline ones for which the
+    rubric asks no judge because it relies on them (`judge: uncertain`).
     """
     if not isinstance(outcome, Score):
         return outcome
@@ -36,9 +37,17 @@ def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscore
         return outcome
     found = kind_of(axis, outcome.value, state.namespace)
     bounds = None
-    if state.plan.bounded:
+    if state.plan.bounded and (found is not None or axis.asked_where is None or asks_judge(state, axis)):
         bounds = axis.ends if found is None else found.bounds(outcome.value, axis.ends)
     return msgspec.structs.replace(outcome, bounds=bounds, kind="" if found is None else found.kind)
+
+
+def asks_judge(state: EvaluationState, axis: AxisPlan) -> bool:
+    """Whether a judge is asked: always, unless the rubric asks only where the offline score is uncertain."""
+    try:
+        return axis.asked_where is None or axis.asked_where.holds(state.namespace)
+    except FormulaFault:
+        return True
 
 
 def kind_of(axis: AxisPlan, value: float, namespace: Namespace) -> Reliability | None:

@@ -18,7 +18,7 @@ from rubrica.text.texts import Texts
 
 from .fence import visible
 from .prompt import template
-from .reply import NoScore, ReplyScore
+from .reply import NoScore, ReplyScore, without_thoughts
 from .shape import Shape, skeleton
 from .yes_no import MOST_ALTERNATIVES
 
@@ -262,7 +262,7 @@ def _saved(ask: JudgeQuestion, why: str, text: str = "") -> ParsedReply | None:
     kept = text or (written.longest_text if isinstance(written, Transcript) else "")
     if ask.salvage is None or not kept:
         return None
-    found = ask.salvage(kept)
+    found = ask.salvage(without_thoughts(kept))
     reason = f"the reply was {why}"
     return _marked(msgspec.structs.replace(found, cut=reason), reason) if found.has_scores else None
 
@@ -282,7 +282,7 @@ def _text(reply: Reply, request: Request, terms: AskingTerms, bill: ExchangeCost
             f"the reply was cut off after {reply.usage.output_tokens} tokens "
             f"(allow more than {request.max_tokens} by {terms.limit_key})"
         )
-    return reply.text
+    return without_thoughts(reply.text)
 
 
 def _request(messages: tuple[ChatMessage, ...], shape: Shape | None, terms: AskingTerms) -> Request:

@@ -197,7 +197,11 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
         pairs = {name: (scores[name], human[name]) for name in scores if human.get(name) is not None}
         pairs = {name: pair for name, pair in pairs.items() if pair[0] is not None}
         if not pairs:
-            raise ValueError("no dimension has both a score and a human label")
+            first = next(iter(scales), "tone")
+            raise ValueError(
+                f"no dimension has both a score and a human label (of {', '.join(scales)}; a table has columns such as "
+                f"{first} for people's and {_JUDGE}{first} for a judge's)"
+            )
     else:
         if not isinstance(row.get("dimension"), str):
             raise ValueError("it lacks the name of its `dimension`")

@@ -44,8 +44,8 @@ _ORDER_KEYS = ("order", "ranking", "rankings", "ranks", "rank")
 _NAME_KEYS = ("model", "response", "label", "name", "output", "answer", "id")
 _NOUN = r"(?:output|response|answer|assistant|option|model|candidate|text|summary|reply)"
 _STATED = (
-    r"(?:final |overall |my )?(?:choice|winner|preference|preferred(?: response)?|better(?: response| output| answer)?|"
-    r"best(?: response| output| answer)?|verdict|decision|answer|ranking|order)"
+    r"(?:final |overall |my )?(?:choice|winner|preference|(?:preferred|better|best)(?: (?:response|output|answer))?|"
+    r"verdict|decision|answer|ranking|order)"
 )
 _PYTHON_RANK = re.compile(
     r"['\"](?:model|response|label|name)['\"]\s?:\s?['\"]([^'\"\n]{1,40})['\"]\s?,\s?['\"]rank['\"]\s?:\s?(\d+)"
@@ -386,7 +386,8 @@ def _better(text: str, names: _Names, quoted: JudgedTexts) -> list[dict[str, flo
     sums_up: list[tuple[int, dict[str, float]]] = []  # with where its sentence begins
     for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{last}", text, names.flags):
         before = text[max(0, match.start() - 400) : match.start()]
-        if within_quotes(text, match.start()) or quoted.says(match[0]) or _NOT_SAID.search(before):
+        asked = text[match.end() :].lstrip().startswith("?")
+        if asked or within_quotes(text, match.start()) or quoted.says(match[0]) or _NOT_SAID.search(before):
             continue
         answer = match["label"] or match["bare"] or match["other"] or match["last"]
         label = names.at(match["place"]) if not answer else names.label(f"Response {answer}")
@@ -477,7 +478,8 @@ def _from_scores(text: str, names: _Names) -> dict[str, float] | NoScore | None:
 def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, float] | NoScore:
     found = last_score(text, quoted, ("preference", "score", "rating", "grade", "choice", "verdict", "answer"))
     if found is None or found.percent:
-        return UNREADABLE
+        first = re.findall(r"^[\s*_]*([1-7])[*_]{0,3}\s?[-–—:(,]\s?(?=[^\W\d])", text, re.M)
+        return _grade_ranks(float(first[0]), labels) or UNREADABLE if len(first) == 1 else UNREADABLE
     if found.top not in (None, GRADES.max):
         answer = f"{found.value:g} out of {found.top:g}"
         return NoScore(f"the judge gave {answer}, which is not the scale {GRADES}", final=True)

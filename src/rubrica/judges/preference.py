@@ -152,9 +152,10 @@ class PreferenceJudge:
 
 def check_responses(responses: Mapping[str, str], labels: Sequence[str] = LETTERS, *, graded: bool = False) -> None:
     """A ContextError where they cannot be compared."""
-    if not 2 <= len(responses) <= min(MOST_RESPONSES, len(labels)):
-        most = min(MOST_RESPONSES, len(labels))
-        raise ContextError(f"{len(responses)} responses cannot be compared; give 2 to {most}")
+    if not 2 <= len(responses) <= MOST_RESPONSES:
+        raise ContextError(f"{len(responses)} responses cannot be compared; give 2 to {MOST_RESPONSES}")
+    if len(labels) < len(responses):
+        raise ContextError(f"{len(responses)} responses take as many labels; there are {len(labels)}")
     if graded and len(responses) != 2:
         raise ContextError("a grade from 1 to 7 compares two responses; leave it out for more")
     if len(set(labels)) < len(labels) or not all(label.isalnum() for label in labels):

@@ -73,6 +73,7 @@ def fit_raters(labels: Sequence[Label], scale: Scale, seed: int) -> DimensionRat
             )
             for rater, offset in effects.offsets.items()
         },
+        shared=sum(len(given) > 1 for given in raw),
         figures=figures,
     )
 

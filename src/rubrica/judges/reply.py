@@ -22,7 +22,19 @@ from rubrica.model.scale import Scale
 from rubrica.text.lazy_pattern import lazy_pattern
 
 from .fence import JudgedTexts, visible
-from .scoreline import LABELS, LONGEST_LIST, WrittenScore, labelled_score, last_score, reason_in, table_row
+from .scoreline import (
+    LABELS,
+    LONGEST_LIST,
+    WrittenScore,
+    labelled_answers,
+    labelled_score,
+    last_score,
+    reason_in,
+    section_score,
+    settles,
+    table_column,
+    table_row,
+)
 from .shape import ReplyForm
 
 LONGEST_REASON = 2000
@@ -36,11 +48,14 @@ UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 
 _VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+|,\d{1,2})?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
+_THOUGHTS = lazy_pattern(r"\A\s*<(think|thinking|thought|thoughts)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _SCORE_KEYS = (*LABELS, "value")
 _ANSWER_KEYS = ("answer", "label")
 _NUMBERS = (int, float)
 _NAME_KEYS = ("dimension", "name", "criterion", "quality", "axis", "aspect")
 _REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
+_NO_AXES = (*_REASON_KEYS, "confidence")
+"""Keys that mean something else than an axis of their name."""
 
 
 class ReplyScore(msgspec.Struct, frozen=True, gc=False):
@@ -60,10 +75,23 @@ class NoScore(msgspec.Struct, frozen=True, gc=False):
     label: str = ""  # the answer, where it is one without a value
 
 
+_TRUTHS = {True: ("yes", "true"), False: ("no", "false")}
 Marks = dict[str, ReplyScore | NoScore]
 MISSING = NoScore("the reply has no score for it")
 UNREADABLE = NoScore("the reply could not be read")
+TWICE = NoScore("the reply gives more than one score and does not say which counts")
 COPIED = NoScore("the reply only repeats the judged text")
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without the thoughts that some models write before it; nothing where it ends within them.
+
+    >>> without_thoughts("<think>Score: 9? No.</think>Score: 3"), without_thoughts("<think>Score: 9?")
+    ('Score: 3', '')
+    """
+    if _THOUGHTS.match(text) is None and "</think>" in text:
+        return text.rpartition("</think>")[2]  # their opening is part of the prompt
+    return _THOUGHTS.sub("", text)
 
 
 def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> ReplyScore | NoScore:
@@ -73,15 +101,47 @@ def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> Repl
     ReplyScore(value=3.0, reason='says {"score": 10}', confidence=0.5, label='')
     """
     found: ReplyScore | NoScore = UNREADABLE
-    for candidate in answers(text, quoted):
-        inner = match_names(candidate, (name,)).get(name)
-        found = _mark(inner if isinstance(inner, dict) else candidate, form)
+    candidates = list(answers(text, quoted))
+    others = {_plain_name(other) for candidate in candidates if (other := _named(candidate))}
+    marks = []
+    for candidate in candidates:
+        if len(candidates) > 1 and others and _plain_name(_named(candidate)) not in ("", _plain_name(name)):
+            continue  # in a list of several axes, the entry of another one
+        found = _own_mark(candidate, name, form)
         if found is not MISSING:
-            return found
+            marks.append(found)
+    if marks:
+        return marks[0] if _agree(marks) or settles(text) else TWICE
     if isinstance(form, AnswerSet):
-        return read_answer(text, {}, form) if form.find(text) else COPIED if quoted.copies(text) else UNREADABLE
-    line = _from_line(text, form, quoted, (*LABELS, name, name.replace("_", " ")))
+        whole = read_answer(text, {}, form) if form.find(text) else _answer_behind(text, name, form, quoted)
+        return COPIED if whole is UNREADABLE and quoted.copies(text) else whole
+    plain = name.replace("_", " ")
+    line = _from_line(text, form, quoted, (*LABELS, name, plain))
+    if line is None and not quoted.copies(text):
+        line = _found_mark(labelled_score(text, quoted, (name, plain)), text, form)
     return line or (COPIED if quoted.copies(text) else found if found is not MISSING else UNREADABLE)
+
+
+def _agree(marks: Sequence[ReplyScore | NoScore]) -> bool:
+    return len({mark.value for mark in marks if isinstance(mark, ReplyScore)}) < 2
+
+
+def _own_mark(candidate: Mapping[str, Any], name: str, form: ReplyForm) -> ReplyScore | NoScore:
+    """The mark of one axis in an object: under its name, also one level further in, else what the object says."""
+    found = _mark(candidate, form)
+    own = match_names(candidate, (name,)).get(name)
+    if isinstance(own, dict) or (own is not None and found is MISSING and name not in _NO_AXES):
+        return _mark(own if isinstance(own, dict) else {LABELS[0]: own}, form)
+    further = [match_names(_by_name(value), (name,)).get(name) for value in candidate.values()]
+    inner = [value for value in further if value is not None] if name not in _NO_AXES else []
+    if len(inner) > 1:
+        return UNREADABLE  # as of several responses
+    return _mark(inner[0] if isinstance(inner[0], dict) else {LABELS[0]: inner[0]}, form) if inner else found
+
+
+def _named(candidate: Mapping[str, Any]) -> str:
+    """The axis that an object says it is about."""
+    return next((row for key in _NAME_KEYS if isinstance(row := candidate.get(key), str)), "")
 
 
 def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -> tuple[Marks, Remarks]:
@@ -91,6 +151,8 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
         rows = match_names(_by_name(inner) or candidate, scales)
         if any(name in rows for name in scales):
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, read_remarks(candidate)
+    if len(scales) == 1:
+        return {name: read_one(text, name, form, quoted) for name, form in scales.items()}, Remarks()
     if quoted.copies(text):
         return dict.fromkeys(scales, COPIED), Remarks()
     for source, listed in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
@@ -99,6 +161,7 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
             return {name: _cell(rows, name, scale) for name, scale in scales.items()}, Remarks()
     written = {plain: name for name in scales for plain in (name.replace("_", " "), name)}
     columns = {written[label]: score for label, score in table_row(text, quoted, written).items()}
+    columns |= {written[label]: score for label, score in table_column(text, quoted, written).items()}
     return {
         name: _written_mark(columns[name], text, scale)
         if name in columns
@@ -137,24 +200,37 @@ def _by_name(found: object) -> Mapping[str, Any]:
     if isinstance(found, Mapping):
         return found
     rows = [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
-    named = [(next((row[key] for key in _NAME_KEYS if isinstance(row.get(key), str)), None), row) for row in rows]
-    return {name: row for name, row in named if name is not None}
+    return {name: row for row in rows if (name := _named(row))}
 
 
 def _from_label(
     text: str, name: str, scale: ReplyForm, quoted: JudgedTexts, others: Sequence[str]
 ) -> ReplyScore | NoScore:
     """The score that stands behind an axis's own name: of several axes, a number without one is nobody's."""
-    return _written_mark(labelled_score(text, quoted, (name, name.replace("_", " ")), others), text, scale)
+    if isinstance(scale, AnswerSet):
+        return _answer_behind(text, name, scale, quoted)
+    names = (name, name.replace("_", " "))
+    found = labelled_score(text, quoted, names, others) or section_score(text, quoted, names, others)
+    return _written_mark(found, text, scale)
 
 
 def _written_mark(found: WrittenScore | None, text: str, scale: ReplyForm) -> ReplyScore | NoScore:
-    if isinstance(scale, AnswerSet):
-        return UNREADABLE
+    return UNREADABLE if isinstance(scale, AnswerSet) else _found_mark(found, text, scale) or UNREADABLE
+
+
+def _found_mark(found: WrittenScore | None, text: str, scale: Scale) -> ReplyScore | NoScore | None:
     value = _on_scale(found, scale)
     if value is MISSING:
-        return UNREADABLE
+        return None
     return value if isinstance(value, NoScore) else ReplyScore(value, _text(reason_in(text)))
+
+
+def _answer_behind(text: str, name: str, answers: AnswerSet, quoted: JudgedTexts) -> ReplyScore | NoScore:
+    """The answer that stands behind an axis's own name: ``Polite: yes. Sourced: no``; none where there are two."""
+    said = labelled_answers(text, quoted, (name, name.replace("_", " ")), tuple(answers.values))
+    if len({answers.find(word) for word in said}) != 1:
+        return UNREADABLE
+    return read_answer(said[0], {_REASON_KEYS[0]: reason_in(text)}, answers)
 
 
 def read_listwise(
@@ -259,7 +335,8 @@ def read_answer(answer: object, found: Mapping[str, Any], answers: AnswerSet) ->
     >>> read_answer("maybe", {}, AnswerSet({"yes": 1, "no": 0})).reason
     'the judge answered "maybe", which is none of yes, no'
     """
-    label = answers.find(answer) if isinstance(answer, str) else None
+    words = _TRUTHS[answer] if isinstance(answer, bool) else (answer,)
+    label = next((label for word in words if isinstance(word, str) and (label := answers.find(word))), None)
     if label is None:
         reason = f"the judge answered {_short(answer)}, which is none of {answers}"
         return NoScore(reason, final=isinstance(answer, str))

@@ -29,7 +29,16 @@ _RANGE = (  # 7-8 is no score, nor is 7 or 8, 7 → 8, or 7, 8
     r"(?!(?:\s?%)?(?:\s?(?:-|–|—|→|->|~|…|\.\.)\s?|\s(?:to|or|and)\s)\d)"
     r"(?!,\s?\d+(?:\.\d+)?(?!\w|[.)]\s?[\w*_]|\s[A-Za-z]))"
 )
-_OUT_OF = r"(?:\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%))?"
+_OUT_OF = (
+    r"(?:(?:\s(?:stars?|points?|marks?))?\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%)"
+    r"|\s?\(?(?:on|of) an? (?P<points>\d+)[- ]point scale)?"
+)
+_NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if …, 10 minus 3, 8 for this, 2 for that
+    r"(?!\s?[?×]|\s[x*+−-]?\s?\d|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
+    r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
+    r"|\s(?!(?:because|since|as|for|due|given|but|although|though|while|however|despite|overall|out|and|with|on|"
+    rf"is|stars?|marks?|points?)\b|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
+)
 _DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
     r"(?:[*_`]{0,3}[A-Za-z][A-Za-z_ -]{0,30}[*_`]{0,3}(?: ?\([^()\n]{1,30}\))?[*_`]{0,3}"
@@ -42,6 +51,36 @@ _BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{_VALUE}){_END}{_OUT_OF}[\s*_`\".]*"
 _PAIR_LINE = lazy_pattern(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
 _TUPLE = lazy_pattern(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
 _ANNOUNCED = lazy_pattern(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
+_OPENS_QUOTE, _CLOSES_QUOTE = re.compile(r"(?<![\w)\]\"])'(?=\w)"), re.compile(r"(?<=[\w.,!?%)])'(?!\w)")
+_RATED = lazy_pattern(
+    r"\bI(?:['’]d| would| will)? (?:rate|score|grade|give|assign)\b[^.\n\"]{0,60}? (?:an? )?"
+    rf"(?P<value>{_VALUE})\s?(?:/|out of)\s?(?P<top>\d+)\b(?![\d.]*\d|\s(?:if|had|were|was|when|unless)\b)",
+    re.I,
+)
+_ON_SCALE = lazy_pattern(
+    r"\bon (?:a|the) (?:scale (?:of|from) )?\d+\s?(?:to|-|–)\s?(?P<points>\d+)(?: scale)?\b[^.\d\n\"]{0,40}[ :]"
+    rf"(?P<value>{_VALUE}){_END}(?!\s?(?:-|–|to|or)\s?\d)",
+    re.I,
+)
+_SHARE = lazy_pattern(r"(\d+(?:\.\d+)?)\s?(?:/|out of)\s?\d")
+_HEADING = lazy_pattern(
+    r"^#{0,6}[ \t*_]{0,4}(?:\d{1,2}[.)] ?)?[*_]{0,3}(?P<title>[\w -]{1,80}?)[*_:]{0,4}[ \t]*$", re.M
+)
+_FORM = lazy_pattern(r"\b(?:out of|max\.?|/)\s?(\d+)|\b\d+\s?(?:-|–|to)\s?(\d+)", re.I)
+_TAGGED = lazy_pattern(rf"<(?P<tag>score|rating|grade)>\s?(?P<value>{_VALUE}){_END}{_OUT_OF}\s?</(?P=tag)>", re.I)
+_REVISION = lazy_pattern(
+    r"\b(?:(?:lower|rais|reduc|revis|chang|adjust|correct|drop|cut|mov|go|went|downgrad|upgrad)\w*\b[^.\d\n\"]{0,30}\bto|"
+    r"(?:my|final|actual|revised|adjusted|corrected|real|true|new|overall) (?:score|rating|grade)\b[^.\d\n\"]{0,20}) "
+    rf"(?P<value>{_VALUE}){_END}",
+    re.I,
+)
+_FINALLY = lazy_pattern(
+    r"\b(?:final(?:ly)?|overall|total|conclusion|verdict|revis\w+|correct\w+|adjust\w+|chang\w+|lower\w*|rais\w+|"
+    r"instead|rather|no|wait|reflection|reconsider\w*|actually|however|but|though|so|thus|therefore|hence|new|now|my|"
+    r"this)\b|\?",
+    re.I,
+)
+"""Words between two scores after which the later one counts."""
 _REASON = lazy_pattern(
     r"\b(?:reasoning|reasons?|explanation|rationale|justification)[*_\s]{0,4}:[*_\s]{0,4}(.+)", re.I | re.S
 )
@@ -70,15 +109,24 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
         return _score_of_match(alone)
     stated = [*_bracketed(text, quoted), *_lines(text, quoted, labels)]
     if stated:
-        last = max(stated, key=lambda match: match.end())
-        return _score_of_match(last)
+        stated.sort(key=lambda match: match.end())
+        return None if _contradicted(stated) else _score_of_match(stated[-1])
     first = _BARE.fullmatch(text.strip().split("\n", 1)[0])
     if first and not (first["top"] and quoted.contains_text(first[0])):
         return _score_of_match(first)
     last_line = _BARE.fullmatch(text.strip().rsplit("\n", 1)[-1])
     if last_line and last_line["top"] and not quoted.contains_text(last_line[0]):
         return _score_of_match(last_line)
-    return None
+    return _told(text, quoted)
+
+
+def _told(text: str, quoted: JudgedTexts) -> WrittenScore | None:
+    """The one score that stands in a sentence or a tag: ``I would rate it 8 out of 10``, ``<score>8</score>``."""
+    found = [match for pattern in (_TAGGED, _RATED, _ON_SCALE) for match in pattern.finditer(text)]
+    own = [match for match in found if not within_quotes(text, match.start()) and not quoted.says(match[0])]
+    scores = {score for match in own if (score := _score_of_match(match))}
+    shares = {*_SHARE.findall(text)}
+    return scores.pop() if len({score.value for score in scores}) == 1 and len(shares) < 2 else None
 
 
 def labelled_score(
@@ -92,9 +140,58 @@ def labelled_score(
     WrittenScore(value=4.0, top=None, at=17)
     """
     stated = list(_lines(text, quoted, labels)) or list(_lines(text[-LONGEST_LIST:], quoted, labels, listed=True))
-    if not stated or _names_another(stated[-1], others):
+    if not stated or _names_another(stated[-1], others) or _several_cells(stated[-1]) or _contradicted(stated):
         return None
     return _score_of_match(stated[-1])
+
+
+def labelled_answers(
+    text: str, quoted: JudgedTexts, labels: Sequence[str], answers: Collection[str]
+) -> tuple[str, ...]:
+    """The answers that the reply gives behind one of the labels, each a whole clause or the beginning of one.
+
+    >>> labelled_answers("Kind: yes, very. Sourced: yes/no", JudgedTexts(), ("kind", "sourced"), ("yes", "no"))
+    ('yes',)
+    """
+    names, words = ("|".join(re.escape(word).replace("_", "[ _-]") for word in own) for own in (labels, answers))
+    pattern = re.compile(
+        rf"(?:^|(?<=[.!?;|,)]\s)|(?<=\|)){_DECORATION}(?P<stated>(?:{names})[*_`]{{0,3}}\??\s?(?:[:=|]|[-–—]\s|is\b)"
+        rf"[\s*_`\"]{{0,5}}(?P<answer>{words})[*_`\"]{{0,4}}(?=\s?(?:$|[.,;|!(]|[-–—]\s)))(?P<rest>[^\n.;|]{{0,200}})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    found = [
+        match
+        for match in pattern.finditer(text[-LONGEST_LIST:])
+        if not within_quotes(match.string, match.start("stated")) and not quoted.says(match["stated"])
+    ]
+    if any(re.search(rf"\b(?:or|but|also)\b.{{0,40}}\b(?:{words})\b", match["rest"], re.I) for match in found):
+        return ()
+    return tuple(match["answer"] for match in found)
+
+
+def _several_cells(match: re.Match[str]) -> bool:
+    """Whether the score is one of several numbers in a row of a table: the most that can be had, or the weight."""
+    line = match.string[match.start("stated") :].split("\n", 1)[0]
+    cells = [cell.strip(" *_`") for cell in line.split("|")[1:]]
+    return "|" in match["stated"] and sum(_BARE.fullmatch(cell) is not None for cell in cells if cell) > 1
+
+
+def section_score(
+    text: str, quoted: JudgedTexts, labels: Collection[str], others: Collection[str]
+) -> WrittenScore | None:
+    """The score in the part of a reply that stands under one of the labels as its heading, up to the next heading.
+
+    >>> reply = "### Warmth\\nKind.\\nScore: 7\\n### Relief\\nScore: 3"
+    >>> section_score(reply, JudgedTexts(), ("warmth",), ("relief",)).value
+    7.0
+    """
+    names = {name.casefold() for name in (*labels, *others)}
+    titles = [match for match in _HEADING.finditer(text) if match["title"].casefold() in names]
+    own = [place for place, match in enumerate(titles) if match["title"].casefold() in {x.casefold() for x in labels}]
+    if len(own) != 1:
+        return None
+    end = titles[own[0] + 1].start() if own[0] + 1 < len(titles) else len(text)
+    return last_score(text[titles[own[0]].end() : end], quoted)
 
 
 def _names_another(match: re.Match[str], others: Collection[str]) -> bool:
@@ -102,6 +199,25 @@ def _names_another(match: re.Match[str], others: Collection[str]) -> bool:
     names = "|".join(re.escape(other) for other in others)
     before = match.string[: match.start("stated")].rsplit("\n", 1)[-1]
     return bool(names and re.search(rf"\b(?:{names})[*_`\s]{{0,4}}(?:[,/&+]|\band\b)[*_`\s]{{0,4}}$", before, re.I))
+
+
+def _contradicted(stated: Sequence[re.Match[str]]) -> bool:
+    """Whether scores of one thing differ, and nothing says that the last one counts; or another one comes later."""
+    last, value = stated[-1], _number(stated[-1]["value"])
+    later = (_number(found["value"]) for found in _REVISION.finditer(last.string, last.end("value")))
+    if any(other != value for other in later):
+        return True
+    before = [match for match in stated if _number(match["value"]) != value]
+    return bool(before) and not settles(last.string[before[-1].end("value") : last.start("value")])
+
+
+def settles(words: str) -> bool:
+    """Whether words between two scores say that the later one counts.
+
+    >>> settles(" On reflection, "), settles(" and the other one: ")
+    (True, False)
+    """
+    return _FINALLY.search(words) is not None
 
 
 def table_row(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
@@ -124,6 +240,28 @@ def table_row(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[s
         if head.casefold() in known
     }
     return {label: score for label, match in scores.items() if match and (score := _score_of_match(match))}
+
+
+def table_column(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
+    """The scores of a table with a row for each label and a column of scores beside others.
+
+    >>> found = table_column("| What | Max | Score |\\n|---|---|---|\\n| Warmth | 10 | 2 |", JudgedTexts(), ("warmth",))
+    >>> found["warmth"].value
+    2.0
+    """
+    known = {label.casefold(): label for label in labels}
+    rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
+    cells = [[cell.strip(" \t*_`") for cell in row] for row in rows if not quoted.says("|".join(row))]
+    places = [n for n, title in enumerate(cells[0]) if title.casefold() in (*LABELS, "points")] if cells else []
+    if len(places) != 1:
+        return {}
+    cells_of = [
+        (known[row[0].casefold()], cell)
+        for row in cells[1:]
+        if row[0].casefold() in known and places[0] < len(row) and (cell := _BARE.fullmatch(row[places[0]]))
+    ]
+    once = [label for label, _ in cells_of]
+    return {label: score for label, cell in cells_of if once.count(label) == 1 and (score := _score_of_match(cell))}
 
 
 def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
@@ -165,14 +303,16 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
     names = "|".join(re.escape(label) for label in labels)
     begins = r"^|(?<=[.!?;|,:→—–]\s)|(?<=[(,|])" if listed else r"^|(?<=[.!?;|]\s)"
     noun = r"(?: (?:score|rating|grade))?" if listed else ""
-    joint = r"[:=]|[-–—]\s|is\b"
+    joint = r"[:=]|[-–—]\s|is\b(?: an?\b)?"
     if listed:
         joint += rf"|\||(?=[\s*_`]{{1,4}}{_VALUE}\s?(?:/|(?:/\s?\d+\s?)?(?:[,;|)]|$)))"
     return re.compile(
         rf"(?:{begins}){_DECORATION}{_OTHER_SCORES}"
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
-        rf"[*_`]{{0,3}}(?:\s?\([^()\n]{{1,30}}\))?[*_`]{{0,3}}\s?(?:{joint})[\s*_`]{{0,5}}\[{{0,2}}"
-        rf"(?P<value>{_VALUE}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<rest>[\s*_`\].]{{0,6}})",
+        rf"[*_`]{{0,3}}(?:\s?\((?P<form>[^()\n]{{1,30}})\))?[*_`]{{0,3}}\s?(?:{joint})"
+        rf"(?!\s*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
+        rf"(?P<value>{_VALUE}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
+        rf"(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -204,14 +344,18 @@ def within_quotes(text: str, at: int) -> bool:
         or line.count("`") % 2 == 1
         or line.count("“") > line.count("”")
         or line.count("«") > line.count("»")
+        or line.count("‘") > line.count("’")
+        or len(_OPENS_QUOTE.findall(line)) > len(_CLOSES_QUOTE.findall(line))
     )
 
 
 def _score_of_match(match: re.Match[str]) -> WrittenScore | None:
     groups = match.groupdict()
-    if "range" in groups and groups["range"] is None:
+    if "range" in groups and (groups["range"] is None or groups["plain"] is None):
         return None
-    top, percent = groups.get("top"), bool(groups.get("percent"))
+    form = _FORM.search(groups.get("form") or "")
+    top = groups.get("top") or groups.get("points") or (form and (form[1] or form[2]))
+    percent = bool(groups.get("percent"))
     out_of = 100.0 if percent else float(top) if top else None
     return WrittenScore(_number(groups["value"]), out_of, match.start(), percent)
 

@@ -16,7 +16,7 @@ from rubrica.jsontext import UNREADABLE
 from rubrica.llm.cache import reply_key
 from rubrica.llm.model import Model, ModelError, Reply, Request, StopReason, Trouble, Usage
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 _QUIET = re2.Options()
 _QUIET.log_errors = False
 
@@ -224,4 +224,5 @@ def _decoded(path: Path | str, number: int, text: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except UNREADABLE as error:
-        raise RubricaError(f"{path}:{number}: {error}") from error
+        keys = ", ".join(kind.__struct_fields__)
+        raise RubricaError(f"{path}:{number}: {error} (a line is a JSON object with some of {keys})") from error

@@ -103,6 +103,7 @@ class DimensionRaters(BaseModel):
 
     level: Number = Field(0.0, description="what people give on average")
     raters: dict[Label, RaterEffect] = Field({}, max_length=2_000, description="by the name of the person")
+    shared: Annotated[int, Field(ge=0)] = Field(0, description="responses that several of them rated")
     figures: RaterFigures = Field(RaterFigures(), description="agreement with and without them")
 
 

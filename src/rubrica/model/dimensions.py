@@ -230,7 +230,10 @@ class Axis(Recipe):
             raise ValueError("looks goes with scorer: judge")
         told = self.offline is not None and self.offline.uncertain is not None
         if told != (self.judge == "uncertain"):
-            raise ValueError("judge: uncertain and offline.uncertain, the formula that says where, go together")
+            raise ValueError(
+                "judge: uncertain and offline.uncertain, the formula that says where, go together, "
+                'as in offline: {formula: "10 * (1 - safety_risk)", uncertain: safety_uncertain}'
+            )
         read_anchors(self.anchors)
         return self
 

@@ -1,7 +1,8 @@
 """What is known of the people who gave ratings: how harsh each is, and how far apart their ratings lie.
 
-Both are shrunk, so that a person with few ratings is taken for an average one. Harshness is told from the responses
-that others rated too: whoever was given poor responses is not harsh for that.
+Both are shrunk, so that a person with few ratings is taken for an average one. Of responses that others rated too,
+harshness is told by theirs: whoever was given poor responses is not harsh for that. Of responses that nobody else
+rated, it is told by the mean of all, as if they had been dealt out at random.
 """
 
 from __future__ import annotations
