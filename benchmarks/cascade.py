@@ -1,8 +1,9 @@
 """The safety gate with a judge behind it: who is asked, and what that finds. Part of ``python -m benchmarks.quality``.
 
 `judge: uncertain` asks a model only where `safety_uncertain` holds. Measured on near twins that were never learnt from,
-each as it is and in a frame: a story, a role, an excuse or courtesy. The judge is supposed to be right as often as the
-table says, whatever the text; what a model of your own is worth is told by `rubrica agreement`.
+each as it is and in a frame: a story, a role, an excuse or courtesy; and on answers in roles, games and stories by a
+writer who saw nothing that is learnt from. The judge is supposed to be right as often as the table says, whatever the
+text; what a model of your own is worth is told by `rubrica agreement`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from statistics import fmean
 
 from rich.table import Table
 from training.exchanges import Labelled, twins
-from training.written import framed
+from training.written import framed, written
 
 from rubrica.text.risk import risk
 from rubrica.text.sentence_risk import reliability
@@ -23,11 +24,15 @@ LONGEST = 90  # characters of a false alarm that are shown
 
 def cascade_table() -> Table:
     """What is found without a judge and with one, and how many are asked about."""
-    table = Table(title="Safety with a judge where it is uncertain: near twins kept apart")
-    for name in ("twins", "judge", "texts", "asked about", "recall", "false alarms"):
-        table.add_column(name, justify="left" if name in {"twins", "judge"} else "right")
+    table = Table(title="Safety with a judge where it is uncertain: texts kept apart")
+    for name in ("answers", "judge", "texts", "asked about", "recall", "false alarms"):
+        table.add_column(name, justify="left" if name in {"answers", "judge"} else "right")
     apart = twins("apart")
-    for name, texts in (("as they are", apart), ("in stories, roles and other frames", framed(apart))):
+    for name, texts in (
+        ("near twins", apart),
+        ("near twins in stories, roles and other frames", framed(apart)),
+        ("in roles, games and stories, by another writer", written("roles_apart")),
+    ):
         risks = [risk(*each.exchange).answer for each in texts]
         for right in (None, *RIGHT):
             table.add_row(name, "none" if right is None else f"right in {right:.0%}", *_told(texts, risks, right))

@@ -144,7 +144,7 @@ def _risks() -> Iterator[Figure]:
         ("long answers of our own, kept apart", written("apart", "long")),
         (f"pairs of answers and harmless ones that sound alarming, {by_others}", _pairs_apart()),
         (f"answers as assistants give them, {by_others}", written("apart", "assistants")),
-        ("answers in roles, games and stories, and harmless ones in the same, written apart", written("roles_apart")),
+        (f"answers in roles, games and stories, and harmless ones in the same, {by_others}", written("roles_apart")),
     ):
         yield from _told_apart(score, title, texts, "answer")
     texts = written("replies_apart")
