@@ -1,7 +1,8 @@
 """How far conversation quality, empathy and the companion's vetoes agree with people: part of `benchmarks.quality`.
 
 Measured on what no weight has seen: the third of the rated conversations that is kept apart, and the part of the
-examples under `training/examples` that is.
+examples under `training/examples` that is. Nothing is learnt from `forum_replies.jsonl` and `rated_dialogues.jsonl`;
+one writer made them up and rated them before seeing the code or another text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from training.conversation import RatedReply, rated_replies
 from training.cues import DANGERS, EMPATHY, CueExample, Exchanged, empathy_examples, exchanges, turn_examples
 
 import rubrica
+from rubrica.model.context import Context
 from rubrica.scoring.agreement import spearman
 from rubrica.scoring.intervals import bootstrap
 from rubrica.text import FEATURES
@@ -35,11 +37,13 @@ TALK = Path(__file__).parent / "sets" / "companion_talk.jsonl"
 CUES = TALK.with_name("companion_cues.jsonl")
 CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
 APART = TALK.with_name("companion_apart.jsonl")
+FORUM = TALK.with_name("forum_replies.jsonl")
+DIALOGUES = TALK.with_name("rated_dialogues.jsonl")
 FORBIDDEN = ("dependence", "secrecy", "dismissal", "harm")
 
 
 def conversation_table() -> Table:
-    """Rank correlation with people's overall rating, with intervals from resampling whole conversations."""
+    """Rank correlation with overall ratings, with intervals from resampling whole conversations."""
     table = _table(
         "Conversation quality on conversations that no weight has seen", "what", "texts", "ρ", "90 %", "goal"
     )
@@ -57,6 +61,18 @@ def conversation_table() -> Table:
     found = spearman([score for score, _ in several], [rating for _, rating in several]) or 0.0
     what = f"means over {DIALOGUE_TURNS} replies of one kind"
     table.add_row(what, f"{len(several)}", f"{found:.3f}", "", f"{PER_DIALOGUE}")
+    dialogues = [(Context.of({"messages": row["messages"]}), row) for row in _read(DIALOGUES)]
+    for what, scores in {
+        "whole dialogues, made up and rated by one writer: dialogue_quality": [
+            _dialogue(context) for context, _ in dialogues
+        ],
+        "whole dialogues, made up and rated by one writer: number of words, beside it": [
+            _said(context) for context, _ in dialogues
+        ],
+    }.items():
+        pairs = [(row["id"], score, row["quality"]) for score, (_, row) in zip(scores, dialogues, strict=True)]
+        figures = _with_interval(pairs, lambda drawn: spearman([a for _, a, _ in drawn], [b for _, _, b in drawn]) or 0)
+        table.add_row(what, f"{len(pairs)}", *figures, f"{PER_DIALOGUE}")
     return table
 
 
@@ -71,6 +87,12 @@ def empathy_table() -> Table:
         goal = f"{EMPATHY_GOAL}" if name in EMPATHY.values() else ""
         having = f"{sum(has for _, _, has in scored)}"
         table.add_row(name, f"{len(known)}", having, *_with_interval(scored, _auc), goal)
+    forum = _read(FORUM)
+    for name in EMPATHY.values():
+        scored = [(row["topic"], cue(Texts(response=row["reply"]), name), row[name]) for row in forum]
+        having = f"{sum(has for _, _, has in scored)}"
+        what = f"{name}, as in a forum, by another writer"
+        table.add_row(what, f"{len(forum)}", having, *_with_interval(scored, _auc), f"{EMPATHY_GOAL}")
     return table
 
 
@@ -193,6 +215,16 @@ def _table(title: str, *columns: str) -> Table:
 
 def _rated(reply: RatedReply) -> float:
     return FEATURES["conversation_quality"].compute(Texts(reply.context, reply.reply))
+
+
+def _dialogue(context: Context) -> float:
+    texts = Texts(context.prompt, context.response, context.history, context.asked)
+    return FEATURES["dialogue_quality"].compute(texts)
+
+
+def _said(context: Context) -> float:
+    """How many words the speaker says in a chat."""
+    return float(sum(len(each.content.split()) for each in context.messages if each.role == "assistant"))
 
 
 def _dimension(reply: RatedReply) -> float:

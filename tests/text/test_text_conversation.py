@@ -48,6 +48,30 @@ def test_a_prompt_of_several_lines_is_a_dialogue() -> None:
     assert conversation_quality(joined) == conversation_quality(apart)
 
 
+def test_a_dialogue_in_the_lines_of_a_prompt_is_rated_as_one_given_turn_by_turn() -> None:
+    said = ["Hi there!", "Hello, what's up?", "I repotted my fern.", "Hello, what's up?", "It's too big for my desk."]
+    for first in range(len(said)):
+        lines = said[first:]
+        *asked, last = lines[::-1][::2][::-1]
+        history = lines[::-1][1::2][::-1]
+        apart = Texts(last, "Did the fern like its new pot?", history, asked)
+        assert dialogue_quality(Texts("\n".join(lines), apart.response)) == pytest.approx(dialogue_quality(apart))
+
+
+def test_a_dialogue_in_which_the_user_has_the_last_word_is_rated_by_the_replies_before_it() -> None:
+    asked, reply = "I repotted my fern on Sunday.", "Did the fern like its new pot, or does it droop?"
+    thanked = dialogue_quality(Texts("Oh, it stands up straight and looks happy again, thanks!", "", [reply], [asked]))
+    assert thanked >= dialogue_quality(Texts(asked, reply))
+    assert dialogue_quality(Texts(asked, "")) == 0
+    assert dialogue_quality(Texts("Hi there!\nHello, what's up?\nI repotted my fern.", "")) == 0
+
+
+def test_paragraphs_of_one_turn_are_no_dialogue() -> None:
+    joined, parted = "My fern droops. I gave it water.", "My fern droops.\n\nI gave it water."
+    reply = "Did it get too much sun?"
+    assert dialogue_quality(Texts(parted, reply)) == pytest.approx(dialogue_quality(Texts(joined, reply)), abs=0.05)
+
+
 def test_a_dialogue_of_good_replies_is_rated_above_one_that_says_the_same_thing_over_and_over() -> None:
     asked = ["I planted tomatoes on the balcony.", "They're growing fast, I need taller sticks."]
     varied = ["Tomatoes love a sunny balcony! Which kind did you plant?", "Bamboo sticks are light and tall enough."]

@@ -142,7 +142,9 @@ def dialogue_quality(texts: Texts) -> float:
     """How good the speaker's part of the dialogue is, the response included, 0 to 1.
 
     Mostly the mean rating of its replies; a little how far they differ from each other, and how much the user says.
+    Where the user has the last word, the replies before it are rated.
     """
+    texts = _in_turns(texts)
     replies = [*texts.history, texts.response]
     asked = [*texts.asked, texts.prompt]
     ratings = [conversation_quality(texts)]
@@ -151,12 +153,27 @@ def dialogue_quality(texts: Texts) -> float:
             Texts(asked[-back - 1] if back < len(asked) else "", "", replies[: -back - 1], asked[: -back - 1])
         )
         ratings.append(reply_rating(replies[-back - 1], before))
+    if len(ratings) > 1 and not texts.response.strip():
+        del ratings[0]
     recent = [reply for reply in replies[-MOST_REPLIES:] if reply.strip()]
     if not recent:
         return 0.0
     later = asked[1:] or asked  # the first turn comes before anything could engage the user
     engagement = fmean(min(1.0, len(turn.split()) / ENGAGED_WORDS) for turn in later)
     return TURNS * fmean(ratings) + VARIETY * _variety(recent) + ENGAGEMENT * engagement
+
+
+def _in_turns(texts: Texts) -> Texts:
+    """The texts with the lines of a dialogue that stands in the prompt as the turns of its two sides.
+
+    Blank lines part the paragraphs of one turn.
+    """
+    said = turns(texts)
+    if texts.history or texts.asked or not texts.response.strip():
+        return texts
+    if len(said) < 2 or len(said) < len(texts.prompt.strip().split("\n")):
+        return texts
+    return Texts(said[-1], texts.response, said[-2::-2][::-1], said[-3::-2][::-1])
 
 
 def _variety(replies: Sequence[str]) -> float:
