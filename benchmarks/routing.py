@@ -34,6 +34,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from training.routing import train
 
 import rubrica
 from rubrica.engine.compile import compile_rubric
@@ -41,13 +42,14 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.gateway.classifier import OfflineClassifier
 from rubrica.model.context import Context
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import is_worked_sum, wrong_sum_risk
+from rubrica.text.worked_sum import is_worked_sum, signs_of, wrong_sum_risk
 
 from .floor import Ratio
 
 FILE = "routing_gsm8k.jsonl.gz"
 TARGET = 1.1  # how much better than the best floor
 SAMPLES = 200  # drawn anew for an interval
+HALVES = 40  # ways to cut the records in two
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,23 @@ def wrong_sum_risks(records: Sequence[Record]) -> list[float]:
     risks = [wrong_sum_risk(texts) if is_worked_sum(texts) else None for texts in told]
     average = fmean(risk for risk in risks if risk is not None)
     return [average if risk is None else risk for risk in risks]
+
+
+def on_halves(records: Sequence[Record]) -> list[float]:
+    """The APGR of `wrong_sum_risk` on random halves of the records, each by weights that the other half teaches."""
+    told = [Texts(record.prompt, record.answer) for record in records]
+    signs = [signs_of(texts) if is_worked_sum(texts) else None for texts in told]
+    chance, found = random.Random(0), []  # noqa: S311 - cuts, no secrets
+    for _ in range(HALVES):
+        places = chance.sample(range(len(records)), len(records))
+        learnt, apart = places[: len(places) // 2], places[len(places) // 2 :]
+        known = [(own, not records[at].weak) for at in learnt if (own := signs[at]) is not None]
+        weights = train([own for own, _ in known], [wrong for _, wrong in known])
+        risks = [None if (own := signs[at]) is None else weights.chance(own) for at in apart]
+        average = fmean(risk for risk in risks if risk is not None)
+        grades = [-(average if risk is None else risk) for risk in risks]
+        found.append(routed([records[at] for at in apart], grades, 0.0).apgr)
+    return sorted(found)
 
 
 def interval(records: Sequence[Record], grades: Sequence[float]) -> tuple[float, float]:
@@ -206,6 +225,11 @@ def main() -> None:
                 apgr += f" ({low:.3f} to {high:.3f})"
             table.add_row(name, f"{each.share:.1%}", f"{each.accuracy:.3f}", apgr)
         console.print(table)
+    halves = on_halves(records)
+    between = f"{halves[len(halves) // 20]:.3f} to {halves[-1 - len(halves) // 20]:.3f}"
+    console.print(
+        f"risk of a wrong sum, {len(halves)} random halves: APGR {fmean(halves):.3f} ({between} in nine of ten)"
+    )
 
 
 if __name__ == "__main__":
