@@ -66,6 +66,7 @@ def figures() -> Iterator[Figure]:
     yield from preferences.figures(preferences.evaluated_pairs())
     yield from _companion_gates()
     yield from _companion_cues()
+    yield from _companion_axes()
     yield from _risks()
     yield from _cues()
     yield from _conversation()
@@ -128,6 +129,24 @@ def _companion_cues() -> Iterator[Figure]:
     for measure, told in apart_cues().items():
         about = _figure("voice-companion/gates", title, measure)
         yield measured(about, [group for group, _ in told], share_of([found for _, found in told]))
+
+
+def _companion_axes() -> Iterator[Figure]:
+    """How well the axes of a voice companion tell replies of our own that are good by one of them from others."""
+    caring = [(row["post"], row["reply"], row["warmth"] or row["understanding"]) for row in own("empathy")]
+    leaving_free = [
+        ("", row["text"], "dependence" not in row["has"])
+        for row in own("companion_apart")
+        if row["field"] == "response" and row["has"] in ([], ["dependence"])
+    ]
+    for axis, rows in (("emotional_intelligence", caring), ("trust_boundaries", leaving_free)):
+        told = []
+        for said, reply, good in rows:
+            value = rubrica.evaluate("voice-companion", prompt=said, response=reply).dimensions[axis].value
+            if value is not None:  # the axis applies
+                told.append((said or reply, value, good))
+        groups, values, labels = zip(*told, strict=True)
+        yield measured(_figure(f"voice-companion/{axis}", OWN_SET, "AUC"), groups, ranked_above(values, labels))
 
 
 def _apart() -> list[Any]:
