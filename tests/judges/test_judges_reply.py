@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -431,3 +432,14 @@ def test_a_number_in_prose_does_not_start_a_line_of_labels() -> None:
 
 def test_scores_in_words_are_not_read() -> None:
     assert last_score("Score: nine") is None
+
+
+@pytest.mark.parametrize(("opening", "more"), [("{", "9"), ("depth: ", "\n\n"), ("", "depth: 7 "), ("", "9 of ")])
+def test_a_reply_without_end_is_read_in_time_that_grows_with_its_length(opening: str, more: str) -> None:
+    def seconds(times: int) -> float:
+        start = process_time()
+        read_one(opening + more * times, "depth", TEN, JudgedTexts())
+        return process_time() - start
+
+    seconds(10)  # so that patterns are compiled
+    assert seconds(16_000) < 0.05 + 12 * seconds(4_000)

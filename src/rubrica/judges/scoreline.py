@@ -62,7 +62,7 @@ _ON_SCALE = lazy_pattern(
     rf"(?P<value>{_VALUE}){_END}(?!\s?(?:-|–|to|or)\s?\d)",
     re.I,
 )
-_SHARE = lazy_pattern(r"(\d+(?:\.\d+)?)\s?(?:/|out of)\s?\d")
+_SHARE = lazy_pattern(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)\s?(?:/|out of)\s?\d")
 _HEADING = lazy_pattern(
     r"^#{0,6}[ \t*_]{0,4}(?:\d{1,2}[.)] ?)?[*_]{0,3}(?P<title>[\w -]{1,80}?)[*_:]{0,4}[ \t]*$", re.M
 )
@@ -310,7 +310,7 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
         rf"(?:{begins}){_DECORATION}{_OTHER_SCORES}"
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
         rf"[*_`]{{0,3}}(?:\s?\((?P<form>[^()\n]{{1,30}})\))?[*_`]{{0,3}}\s?(?:{joint})"
-        rf"(?!\s*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
+        rf"(?![^\S\n]*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
         rf"(?P<value>{_VALUE}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
         rf"(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
