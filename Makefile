@@ -52,7 +52,7 @@ bench: $(VENV)/.installed-dev ## one table of ratios against floors measured in 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks  # as the command itself has it
 
 bench-quality: $(VENV)/.installed-dev ## what checks find and miss, and how far offline scores agree with people
-	$(BIN)/python -m benchmarks.quality
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality  # two of them beside a busy neighbour take 60 times as long
 
 fuzz: $(VENV)/.installed-dev ## try new examples on every reader: MINUTES=10, TARGETS=a,b; exit code 1 on a finding
 	PYTHONPATH=tests:tests/llm:tests/gateway $(BIN)/python tests/fuzz/fuzz_run.py --minutes $(or $(MINUTES),10) \
