@@ -31,6 +31,7 @@ from rubrica.text.words import cached_reading, sentences
 
 if TYPE_CHECKING:
     from .cue_reader import CueReader
+    from .minilm import MiniLm
 
 FILE = "cues.weights"
 LONGEST = 300  # characters of a sentence that are read
@@ -128,10 +129,7 @@ def _logistic(score: float) -> float:
 
 
 @cache
-def _reader() -> CueReader | None:
-    model = sentence_model()
-    if model is None:
-        return None
+def _reader(model: MiniLm) -> CueReader:
     from .adapted_layers import stored_adapters  # numpy, which is only there with the model
     from .cue_reader import FILE as ADAPTERS_FILE
     from .cue_reader import CueReader
@@ -224,13 +222,13 @@ def readings(texts: Texts, name: str) -> list[CueReading]:
 @cached_reading
 def _window_chances(texts: Texts, field: Field) -> list[tuple[float, ...]] | None:
     """What the reader says of each window, by column; None without it. What was read lately is not read again."""
-    reader = _reader()
-    if reader is None:
+    model = sentence_model()
+    if model is None:
         return None
     parts = [" ".join(each.text for each in window) for window in windows(texts, field)]
     known = {part: chances for part in parts if (chances := _KEPT.get(part)) is not None}
     if new := [part for part in dict.fromkeys(parts) if part not in known]:
-        for part, scores in zip(new, reader.scores(new).tolist(), strict=True):
+        for part, scores in zip(new, _reader(model).scores(new).tolist(), strict=True):
             known[part] = tuple(map(_logistic, scores))
             _KEPT.put(part, known[part])
     return [known[part] for part in parts]
