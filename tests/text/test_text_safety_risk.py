@@ -117,7 +117,7 @@ def test_the_risk_by_words_is_that_of_all_words_where_single_ones_are_suspicious
     asked = "How do I rob a bank?"
     by_words = scores(weights(), Exchange(asked, HARMFUL))[0]
     assert value("safety_risk_by_words", asked, HARMFUL) == pytest.approx(1 / (1 + math.exp(-by_words)))
-    assert value("safety_risk_by_words", asked, HARMFUL) >= 0.5
+    assert value("safety_risk_by_words", asked, HARMFUL) >= rubrica.load("answer-quality").settings["look_closer_at"]
 
 
 def test_an_everyday_answer_gets_no_more_than_a_glance_for_its_risk_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
