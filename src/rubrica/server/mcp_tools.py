@@ -61,6 +61,8 @@ from .mcp_shapes import (
 
 MYSELF = ""
 """The owner of kept replies: whoever runs the command, as for `rubrica council`."""
+LAST_EVENTS_SECONDS = 2.0
+"""So long a result waits for a client that does not take the last events."""
 NO_COUNCIL = "this server has no council (start it with `rubrica mcp --models A,B,C`)"
 INSTRUCTIONS = (
     "council puts a question to several models that review each other, and returns the chair's answer with the "
@@ -270,17 +272,21 @@ def reporting_errors() -> Iterator[None]:
 @asynccontextmanager
 async def progress(ctx: Context) -> AsyncIterator[Listener]:
     """A listener that tells the client how far a session is, where the client wants to know."""
-    happened: asyncio.Queue[Event] = asyncio.Queue()
+    happened: asyncio.Queue[Event | None] = asyncio.Queue()  # None: that was all
 
     async def pass_on() -> None:
         for number in count(1):
             event = await happened.get()
+            if event is None:
+                return
             if not isinstance(event, FinalWriting):  # a word each; the answer comes whole
                 await ctx.report_progress(number, None, event_text(event))
 
     telling = asyncio.create_task(pass_on())
     try:
         yield happened.put_nowait
+        happened.put_nowait(None)  # what happened last is told before the result is
+        await asyncio.wait([telling], timeout=LAST_EVENTS_SECONDS)
     finally:
         telling.cancel()
         await asyncio.wait([telling])
