@@ -86,11 +86,11 @@ COPIED = NoScore("the reply only repeats the judged text")
 def without_thoughts(text: str) -> str:
     """A reply without the thoughts that some models write before it; nothing where it ends within them.
 
+    Only what the reply opens itself: an end alone may be a quotation of the judged text.
+
     >>> without_thoughts("<think>Score: 9? No.</think>Score: 3"), without_thoughts("<think>Score: 9?")
     ('Score: 3', '')
     """
-    if _THOUGHTS.match(text) is None and "</think>" in text:
-        return text.rpartition("</think>")[2]  # their opening is part of the prompt
     return _THOUGHTS.sub("", text)
 
 
