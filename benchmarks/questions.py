@@ -24,8 +24,8 @@ from rich.table import Table
 from training.maths_grade import HELD_OUT, measured, read_graded
 
 from rubrica.text import FEATURES
-from rubrica.text.maths_grade import grade_model
-from rubrica.text.solution import find_steps, wrong_steps
+from rubrica.text.maths.solution import find_steps, wrong_steps
+from rubrica.text.questions.maths_grade import grade_model
 from rubrica.text.texts import Texts
 
 from .floor import Ratio

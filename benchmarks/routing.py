@@ -41,8 +41,8 @@ from rubrica.engine.compile import compile_rubric
 from rubrica.engine.evaluate import evaluate
 from rubrica.gateway.classifier import OfflineClassifier
 from rubrica.model.context import Context
+from rubrica.text.maths.worked_sum import is_worked_sum, signs_of, wrong_sum_risk
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import is_worked_sum, signs_of, wrong_sum_risk
 
 from .floor import Ratio
 

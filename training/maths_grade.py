@@ -18,14 +18,14 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rubrica.text.maths_grade import INPUTS, GradeModel
-from rubrica.text.maths_signals import MathsSignals, read_signals
+from rubrica.text.questions.maths_grade import INPUTS, GradeModel
+from rubrica.text.questions.maths_signals import MathsSignals, read_signals
 
 from .examples import digest
 
 EXAMPLES = Path(__file__).parent / "examples" / "maths_grade"
 LEARNT, HELD_OUT = EXAMPLES / "learnt.txt", EXAMPLES / "held_out.txt"
-MODEL = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "maths_grade.json"
+MODEL = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "questions" / "maths_grade.json"
 
 SHRINK = 10.0  # the price of large weights, over inputs of one spread
 ELEMENTARY = 7.0  # below this grade the estimates are right on average: most questions are there

@@ -19,14 +19,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from rubrica.text.maths.worked_sum import is_worked_sum, signs_of
 from rubrica.text.sign_weights import SignWeights
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import is_worked_sum, signs_of
 
 from .examples import digest
 from .fit import newton, rounded
 
-WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "worked_sums.json"
+WEIGHTS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "maths" / "worked_sums.json"
 SHRINK = 10.0
 LEAST_SPREAD = 0.05
 HALVES = 40

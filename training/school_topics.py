@@ -14,13 +14,13 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from rubrica.text.school_topics import FILE, TopicVectors
+from rubrica.text.questions.school_topics import FILE, TopicVectors
 from rubrica.text.sentence_model import INSTALL, SentenceModel, sentence_model
 
 from .examples import digest
 
 EXAMPLES = Path(__file__).parent / "examples" / "school_topics" / "topics.yaml"
-VECTORS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / FILE
+VECTORS = Path(__file__).parents[1] / "src" / "rubrica" / "text" / "questions" / FILE
 
 
 class WrittenTopic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

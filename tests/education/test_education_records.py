@@ -15,7 +15,7 @@ from rubrica.education.school_grades import read_grade
 from rubrica.errors import InputError
 from rubrica.runs.files.layout import FileLayout
 from rubrica.runs.files.xlsx_writer import XlsxWriter
-from rubrica.text.question import read_question
+from rubrica.text.questions.question import read_question
 
 ASKED = [
     ("What is 6 × 7?", ["36", "42", "48", "54"], 1),

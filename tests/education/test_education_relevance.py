@@ -12,7 +12,7 @@ from rubrica.education.results import QuestionEvaluation
 from rubrica.judges.judge import ModelJudge
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.packs.library import load
-from rubrica.text import topic
+from rubrica.text.questions import topic
 
 SKILL = "Interpret products of whole numbers as totals of objects arranged in collections"
 

@@ -29,7 +29,7 @@ from rubrica.judges.reply import read_one
 from rubrica.llm.http import read_error_body
 from rubrica.model.evaluation import Evaluation
 from rubrica.model.scale import Scale
-from rubrica.text.question import read_question
+from rubrica.text.questions.question import read_question
 from rubrica.workspace.bundle import read_bundle
 from rubrica.workspace.rubric_text import from_text
 

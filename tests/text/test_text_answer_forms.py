@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rubrica.text import FEATURES
-from rubrica.text.question import read_question
+from rubrica.text.questions.question import read_question
 from rubrica.text.texts import Texts
 
 PRIMES: dict[str, Any] = {"question": "Which of these numbers are prime?", "options": ["2", "4", "5", "6"]}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text.amounts import amounts_of, is_worth, mentions
-from rubrica.text.conclusion import closing, stated_letter
-from rubrica.text.mcq import FEATURES
+from rubrica.text.maths.amounts import amounts_of, is_worth, mentions
+from rubrica.text.maths.conclusion import closing, stated_letter
+from rubrica.text.questions.mcq import FEATURES
 from rubrica.text.texts import Texts
 
 CHECKS = {feature.name: feature for feature in FEATURES if feature.name.startswith("mcq_key")}

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.errors import FormulaError, FormulaFault
-from rubrica.text.arithmetic import FEATURES, MAX_SIGNS, evaluate, find_equations
-from rubrica.text.expression import tokens_of
-from rubrica.text.misprints import is_misprinted
+from rubrica.text.maths.arithmetic import FEATURES, MAX_SIGNS, evaluate, find_equations
+from rubrica.text.maths.expression import tokens_of
+from rubrica.text.maths.misprints import is_misprinted
 from rubrica.text.texts import Texts
 
 

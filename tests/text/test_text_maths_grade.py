@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from rubrica.text import FEATURES
-from rubrica.text.maths_grade import MathsGrade, NoGrade, estimate_grade
+from rubrica.text.questions.maths_grade import MathsGrade, NoGrade, estimate_grade
 from rubrica.text.texts import Texts
 
 

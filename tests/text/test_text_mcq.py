@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text.mcq import FEATURES, read_question
+from rubrica.text.questions.mcq import FEATURES, read_question
 from rubrica.text.texts import Texts
 
 FEATURE = {feature.name: feature for feature in FEATURES}

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from rubrica.text import FEATURES, topic
+from rubrica.text import FEATURES
+from rubrica.text.questions import topic
 from rubrica.text.texts import Texts
 
 ROLLS = "A baker puts 8 rolls on each tray and fills 6 trays. How many rolls are there?"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text import FEATURES, cut_off, solution
+from rubrica.text import FEATURES, cut_off
+from rubrica.text.maths import solution
 from rubrica.text.texts import Texts
 
 PROMPT = "A coach seats 48 people and costs 350 euros. How many coaches are needed for 240 people?"

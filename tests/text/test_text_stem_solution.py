@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubrica.text.latex import plain_maths
-from rubrica.text.linear_equation import other_solutions, solve_linear
-from rubrica.text.number_property import claim_holds, fitting_options, sorted_places
-from rubrica.text.stem_solution import solve_stem
-from rubrica.text.units import measured_amount
-from rubrica.text.worked_words import worked_value
+from rubrica.text.maths.latex import plain_maths
+from rubrica.text.maths.linear_equation import other_solutions, solve_linear
+from rubrica.text.maths.number_property import claim_holds, fitting_options, sorted_places
+from rubrica.text.maths.stem_solution import solve_stem
+from rubrica.text.maths.units import measured_amount
+from rubrica.text.maths.worked_words import worked_value
 
 
 @pytest.mark.parametrize(

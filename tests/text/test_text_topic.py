@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rubrica.text import FEATURES
-from rubrica.text.mcq import read_question
+from rubrica.text.questions.mcq import read_question
 from rubrica.text.texts import Texts
 
 STEM, EXPLANATION = "How many legs do six cows have?", "A cow has 4 legs, so we multiply by six."

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from rubrica.text import FEATURES
-from rubrica.text.letter_values import unfit_equations
-from rubrica.text.measure_claims import wrong_measures
+from rubrica.text.maths.letter_values import unfit_equations
+from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.texts import Texts
 
 OPTIONS = ("1001", "1002", "1003", "1004", "1005")

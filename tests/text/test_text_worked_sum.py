@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rubrica.text.maths.worked_sum import is_worked_sum, signs_of, sum_weights, wrong_sum_risk
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import is_worked_sum, signs_of, sum_weights, wrong_sum_risk
 
 PROMPT = "A baker sells 14 loaves at 3 euros each and 9 cakes at 12 euros each. How much does she take in altogether?"
 RIGHT = (

@@ -11,11 +11,11 @@ from training.school_topics import read_topics
 
 from rubrica.education.issue_class import class_by_meaning, issue_head
 from rubrica.education.taxonomy import CATEGORIES
-from rubrica.text.school_topics import FILE, read_vectors
+from rubrica.text.questions.school_topics import FILE, read_vectors
 
 
 def test_the_vectors_of_topics_were_made_from_these_examples() -> None:
-    stored, written = read_vectors(resources.files("rubrica.text") / FILE), read_topics()
+    stored, written = read_vectors(resources.files("rubrica.text.questions") / FILE), read_topics()
     assert stored.made_from == topics_made_from(written)
     assert stored.names == tuple(topic.topic for topic in written)
 

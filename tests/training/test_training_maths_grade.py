@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from training.maths_grade import HELD_OUT, LEARNT, measured, rank_correlation, read_graded, train
 
-from rubrica.text.maths_grade import GradeModel, MathsGrade, estimate_grade, grade_model
+from rubrica.text.questions.maths_grade import GradeModel, MathsGrade, estimate_grade, grade_model
 
 
 @pytest.fixture(scope="module")

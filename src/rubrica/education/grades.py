@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rubrica.text.maths_grade import MathsGrade, NoGrade, estimate_grade
+from rubrica.text.questions.maths_grade import MathsGrade, NoGrade, estimate_grade
 
 from .questions import GeneratedQuestion
 

@@ -14,7 +14,7 @@ from rubrica.llm.images import linked
 from rubrica.llm.model import ModelError
 from rubrica.model.context import Context
 from rubrica.phrases import fault_words
-from rubrica.text.question import written_images
+from rubrica.text.questions.question import written_images
 
 from .results import ResponseEvaluation
 

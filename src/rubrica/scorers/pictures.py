@@ -20,7 +20,7 @@ from rubrica.errors import FormulaFault
 from rubrica.extras import MissingExtraError, requires
 from rubrica.lru_cache import LruCache
 from rubrica.model.context import Context
-from rubrica.text.question import read_question
+from rubrica.text.questions.question import read_question
 
 from .picture_files import PictureError, PictureHeader, picture_data, picture_header
 

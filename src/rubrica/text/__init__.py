@@ -8,27 +8,21 @@ from functools import cache
 from rubrica.plugins import added
 
 from . import (
-    answer_forms,
     answer_preference,
-    arithmetic,
-    asked_sum,
     continuity,
     conversation,
     cues,
     cut_off,
     features,
-    maths_grade,
-    mcq,
     pii,
     relevance,
     reply_language,
     risk,
     safety,
-    solution,
     speech,
-    topic,
-    worked_sum,
 )
+from .maths import arithmetic, asked_sum, solution, worked_sum
+from .questions import answer_forms, maths_grade, mcq, topic
 from .texts import Feature
 
 FEATURES: Mapping[str, Feature] = {

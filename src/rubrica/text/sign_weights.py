@@ -30,7 +30,7 @@ class SignWeights(msgspec.Struct, frozen=True):
 
 
 def read_sign_weights(name: str) -> SignWeights:
-    """The weights in a file of this package."""
+    """The weights in a file of this package, or of one within it."""
     path = resources.files(__package__) / name
     try:
         return msgspec.json.decode(path.read_bytes(), type=SignWeights)

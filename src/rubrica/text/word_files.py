@@ -11,7 +11,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it can be:
 
 
 def read_words(name: str) -> Any:
-    """What is in a file of this package.
+    """What is in a file of this package, or of one within it.
 
     >>> "families" in read_words("safety.yaml")
     True

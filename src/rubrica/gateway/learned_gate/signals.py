@@ -13,11 +13,11 @@ from typing import Any
 
 from rubrica.model.judge import QuestionClass
 from rubrica.text.cut_off import cut_off
+from rubrica.text.maths.worked_sum import is_worked_sum, wrong_sum_risk
 from rubrica.text.overlap import prompt_overlap
 from rubrica.text.question_type import TYPES, by_words
 from rubrica.text.style import reading_grade, refusal_spans, repeated_trigram_share
 from rubrica.text.texts import Texts
-from rubrica.text.worked_sum import is_worked_sum, wrong_sum_risk
 
 from ..chat import Chat
 from ..classifier import question_of

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rubrica.errors import InputError
-from rubrica.text.options import normal, plain_text, read_options
+from rubrica.text.questions.options import normal, plain_text, read_options
 
 from .column_names import ColumnGuess, option_columns
 from .layout import KeyBase

@@ -1,0 +1,53 @@
+"""A prompt that is itself a sum, an equation or a conversion, worked out and held against a short response.
+
+It says something only where the whole form of the prompt is understood and the response ends in one amount.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.maths.stem_solution import LONGEST, solve_stem
+from rubrica.text.texts import Feature, Texts
+from rubrica.text.words import cached_reading
+
+LONGEST_RESPONSE = 200  # characters: a longer one is an explanation, whose end may speak of anything
+_RESULT = lazy_pattern(r"(?:[=≈:]|\b(?:is|are|equals|makes|get|gives|it's|that's))\s*([^=≈:]{1,40})\Z", re.IGNORECASE)
+
+
+@cached_reading
+def sum_agrees(texts: Texts) -> bool | None:
+    """Whether the response is what the prompt comes to; None where either is not understood.
+
+    >>> [sum_agrees(Texts("What is 12 times 12?", text)) for text in ("144", "It is 148.", "Many.")]
+    [True, False, None]
+    """
+    if len(texts.response) > LONGEST_RESPONSE or len(texts.prompt) > LONGEST or not re.search(r"\d", texts.response):
+        return None
+    solution = solve_stem(texts.prompt)
+    if solution is None:
+        return None
+    written = texts.response.strip().rstrip(" .!")
+    if (whole := solution.agrees(written)) is not None:
+        return whole
+    closing = _RESULT.search(written)
+    return solution.agrees(closing[1]) if closing else None
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature(
+        "sum_right",
+        "1 when the prompt is a sum, an equation or a conversion, and the short response is its result, else 0",
+        0.0,
+        1.0,
+        lambda texts: float(sum_agrees(texts) is True),
+    ),
+    Feature(
+        "sum_wrong",
+        "1 when the prompt is a sum, an equation or a conversion, and the short response has another result, else 0",
+        0.0,
+        1.0,
+        lambda texts: float(sum_agrees(texts) is False),
+    ),
+)

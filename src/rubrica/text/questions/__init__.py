@@ -1,0 +1,1 @@
+"""Educational questions: their parts read out of a text, their key and explanation checked, their topic and grade."""
