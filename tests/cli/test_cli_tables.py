@@ -208,3 +208,48 @@ def on_terminal(command: list[str], columns: int) -> str:
         process.wait(60)
     os.close(ours)
     return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
+
+
+def test_a_run_and_its_summary_tell_what_was_found_by_classifying_and_how_sure_point_verdicts_are(
+    cli: Cli, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    rubric = tmp_path / "sums.yaml"
+    rubric.write_text(
+        """name: sums
+version: 1.0.0
+scale: {min: 0, max: 10}
+judging: {offline: point}
+dimensions:
+  right:
+    offline:
+      formula: 10 if word_count > 0 else 0
+      reliability:
+        - {kind: short, when: "word_count < 9", low: 5, texts: 50, data: fifty of our own, right: {good: 0.8}}
+score: {weighted: true, out_of: 10}
+profiles:
+  by: question_type
+  classify: question_type
+  FACTUAL: {threshold: 1}
+  CREATIVE: {threshold: 2}
+  ANALYTICAL: {threshold: 2}
+  TECHNICAL: {threshold: 2}
+  ETHICAL: {threshold: 2}
+verdicts:
+  - {label: good, when: score >= threshold}
+  - {label: bad}
+"""
+    )
+    lines: list[Any] = [
+        {"id": "a", "prompt": "What is the capital of France?", "response": "Paris."},
+        {"id": "b", "prompt": "Write a poem about Paris", "response": "Rain.", "question_type": "CREATIVE"},
+    ]
+    cases = write_lines(lines)
+    done = cli("run", str(cases), "-r", str(rubric), "-o", str(tmp_path / "run"), "--baseline", "off")
+    assert "classified, with mean confidence: FACTUAL 1 (" in done.stdout + done.stderr
+    told = cli("summary", str(tmp_path / "run")).stdout
+    assert "2 verdicts rest on offline scores as points: people agreed with 80% of such when measured" in " ".join(
+        told.split()
+    )
+    own = json.loads(cli("summary", str(tmp_path / "run"), "--json").stdout)["rubrics"]["sums@1.0.0"]
+    assert {name: each["classified"] for name, each in own["profiles"].items()} == {"FACTUAL": 1, "CREATIVE": 0}
+    assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8}

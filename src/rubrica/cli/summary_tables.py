@@ -18,6 +18,7 @@ from rubrica.scoring.spread import Spread
 
 from .screen import safe, short
 from .stored_run_options import format_figure, plain_table
+from .tally_tables import point_verdicts_sentence
 from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile
@@ -33,6 +34,7 @@ def summary_page(found: Summary, rubrics: Mapping[str, Rubric], width: int) -> R
         parts += [Text(safe(f"{reference}: {count_of(part.evaluations, 'evaluation')}"), "bold"), Text()]
         parts += [_verdicts(part, rubric), Text(), _spreads(part, rubric, width), Text()]
         parts += criteria_tables(part)
+        parts += _certainty(part)
         parts += _details(part, rubric)
     return Group(*parts, *_totals(found))
 
@@ -92,6 +94,19 @@ def criteria_tables(part: RubricSummary) -> list[RenderableType]:
         hidden = len(part.positions) - MOST_POSITIONS
         found += [Text(f"… and {hidden:,} more; --json has them all", "dim")] if hidden > 0 else []
         found.append(Text())
+    return found
+
+
+def _certainty(part: RubricSummary) -> list[RenderableType]:
+    """How sure the profiles are that were found, and how often verdicts by offline points were right when measured."""
+    found: list[RenderableType] = []
+    if any(own.classified for own in part.profiles.values()):
+        table = plain_table(("profile",), ("evaluations", "classified", "mean confidence"))
+        for name, own in list(part.profiles.items())[:MOST_VALUES]:
+            table.add_row(short(name, 40), f"{own.evaluations:,}", f"{own.classified:,}", format_figure(own.confidence))
+        found += [table, Text()]
+    if part.point_verdicts is not None:
+        found += [Text(point_verdicts_sentence(part.point_verdicts)), Text()]
     return found
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import Cost, total_cost
-from rubrica.report.figures import count_of, dollars, duration, figure
+from rubrica.report.figures import count_of, dollars, duration, figure, percent
+from rubrica.runs.summary.certainty import CertaintyCounts, PointVerdicts
 from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
 from .figures_table import FiguresTable
@@ -28,8 +31,26 @@ def tally_page(tally: RunTally, said: str | None = None) -> Group:
     parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
     if len(tally.differences) >= MISMATCHES_KEPT:
         parts.append(Text("… further differences are counted, not shown", "dim"))
+    if certainty := list(certainty_sentences(tally.certainty)):
+        parts += [Text("; ".join(certainty), "dim"), Text()]
     parts.append(Text(safe(said if said is not None else tally_sentence(tally))))
     return Group(*parts)
+
+
+def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
+    """How surely profiles were found, and how often verdicts by offline points were right when measured."""
+    by_profile = {name: own for name, own in found.profiles.items() if own.confidence is not None}
+    if by_profile:
+        told = (f"{name} {own.classified:,} ({own.confidence:.2f})" for name, own in by_profile.items())
+        yield f"classified, with mean confidence: {', '.join(told)}"
+    if (points := found.point_verdicts) is not None:
+        yield point_verdicts_sentence(points)
+
+
+def point_verdicts_sentence(points: PointVerdicts) -> str:
+    """How often such verdicts were right when measured."""
+    verdicts = count_of(points.evaluations, "verdict rests", "verdicts rest")
+    return f"{verdicts} on offline scores as points: people agreed with {percent(points.right)} of such when measured"
 
 
 def _costs(tally: RunTally) -> Table:

@@ -26,7 +26,7 @@ from .earned import criterion_steps, tag_results
 from .outcomes import NotApplicable, NotNeeded, Outcome
 from .plan import AxisPlan
 from .profile_verdicts import across_profiles
-from .reliability import judges_notes, verdict_note
+from .reliability import NO_NOTE, judges_notes, verdict_note
 from .repeats import split_verdicts
 from .state import EvaluationState, doubts_of, formula_values
 
@@ -113,8 +113,9 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     notes: tuple[str, ...] = (terms.note,) if terms.note else ()
     if not state.namespace.in_full:
         notes += state.namespace.notes
-    if offline and (note := verdict_note(state, verdict)):
-        notes += (note,)
+    note = verdict_note(state, verdict) if offline else NO_NOTE
+    if note.text:
+        notes += (note.text,)
     if plan.rubric.calibration is not None:
         notes += judges_notes(state, verdict)
     cost = total_cost(costs) if costs else None
@@ -151,6 +152,8 @@ def record_state(state: EvaluationState, case: str | None) -> Evaluation:
     )
     if terms.classified is not None:
         found = msgspec.structs.replace(found, classified=terms.classified)
+    if note.right is not None:
+        found = msgspec.structs.replace(found, right=note.right)
     return msgspec.structs.replace(found, tags=tag_results(dimensions)) if plan.tagged else found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -107,11 +108,21 @@ def _scored(state: EvaluationState) -> Iterator[tuple[AxisPlan, Score]]:
                 yield one, outcome
 
 
-def verdict_note(state: EvaluationState, verdict: str) -> str:
+class VerdictNote(NamedTuple):
+    """What a verdict rests on; empty where there is nothing to say."""
+
+    text: str = ""
+    right: float | None = None  # how often such a verdict was right when measured
+
+
+NO_NOTE = VerdictNote()
+
+
+def verdict_note(state: EvaluationState, verdict: str) -> VerdictNote:
     """What a verdict rests on where offline scores decided as points: how often such a one was right when measured, or
-    which scores code can only guess at; empty where neither is so."""
+    which scores code can only guess at."""
     if state.plan.bounded:
-        return ""
+        return NO_NOTE
     found = False
     for axis, score in _scored(state):
         if not axis.measured or not score.offline:
@@ -119,14 +130,16 @@ def verdict_note(state: EvaluationState, verdict: str) -> str:
         found = True
         spec = next((spec for spec, _ in axis.measured if spec.kind == score.kind), None)
         if spec is not None and verdict in spec.right:
-            return (
+            right = spec.right[verdict]
+            return VerdictNote(
                 f"offline scores decided: of measured texts of this kind ({spec.kind}) with the verdict {verdict}, "
-                f"people agreed on {spec.right[verdict]:.0%}"
+                f"people agreed on {right:.0%}",
+                right,
             )
     if found:
         unknown = "offline scores decided: how often such a verdict is right was not measured on texts like this"
-        return "" if verdict == INCONCLUSIVE else unknown
-    return _guessed_note(state)
+        return VerdictNote("" if verdict == INCONCLUSIVE else unknown)
+    return VerdictNote(_guessed_note(state))
 
 
 def _guessed_note(state: EvaluationState) -> str:

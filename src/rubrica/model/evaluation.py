@@ -259,6 +259,7 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     repeat: int = 0  # of the same case in the same run, counted from 0
     classified: ProfileChoice | None = None  # None: the context named the profile, or nothing was classified
     tags: Mapping[str, TagResult] = msgspec.field(default_factory=dict)  # what was earned, by tag
+    right: float | None = None  # share of measured texts on which people agreed with such a verdict by points
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

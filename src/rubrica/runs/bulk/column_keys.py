@@ -22,6 +22,7 @@ class ColumnKeys:
     def __init__(self, workings: PlanTables, chunk: Chunk) -> None:
         self.workings, self.chunk = workings, chunk
         self.odd: set[int] = set()  # rows that can only be judged one at a time
+        self.classified: dict[int, float] = {}  # rows whose profile was found from the prompt, and how surely
         self._columns: dict[str, Column] = {}
 
     def __call__(self, name: str) -> Column:
@@ -61,6 +62,8 @@ class ColumnKeys:
             except ContextError:
                 continue  # no profile fits, which is told below
             filled[row] = terms.profile
+            if terms.classified is not None:
+                self.classified[row] = terms.classified.confidence
             if terms.others:
                 self.odd.add(row)
         return filled

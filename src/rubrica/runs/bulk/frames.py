@@ -114,6 +114,8 @@ class _Judging:
             found["fired"] = self.known.fired(self._fired)
         for errors in self._errors:
             found["errors"] = found["errors"] + errors.cast(pl.Int64)
+        if sure := self.reading.classified:
+            found["profile_confidence"] = pl.Series([sure.get(row) for row in range(self.count)], dtype=pl.Float64)
         return found
 
     def _outcomes(self, axis: AxisTables, before: pl.Series | None) -> pl.Series:

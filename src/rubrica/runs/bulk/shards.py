@@ -15,7 +15,7 @@ from rubrica.engine.evaluate import evaluate
 from rubrica.engine.plan import Plan
 from rubrica.errors import RubricaError
 from rubrica.runs.files.atomic import write_atomically
-from rubrica.runs.files.parquet_rows import DIMENSION, NAMES, PLAIN, SECTION, frame_of, store
+from rubrica.runs.files.parquet_rows import DIMENSION, LATER, NAMES, PLAIN, SECTION, frame_of, store
 from rubrica.runs.files.rows import row_of
 
 from .frames import LINE, ColumnJudge
@@ -39,7 +39,7 @@ class ShardJudge:
         self._quick = ColumnJudge(plan, group) if ColumnJudge.supports(plan) else None
         rubric = plan.rubric
         own = [*(DIMENSION + name for name in rubric.dimensions), *(SECTION + name for name in rubric.sections)]
-        self._schema = {**PLAIN, **dict.fromkeys(own, pl.Float64), LINE: pl.Int64}
+        self._schema = {**PLAIN, **LATER, **dict.fromkeys(own, pl.Float64), LINE: pl.Int64}
         self._metadata = {NAMES: msgspec.json.encode({f"{rubric.name}@{rubric.version}": own}).decode()}
 
     @property

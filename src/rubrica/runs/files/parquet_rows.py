@@ -58,6 +58,8 @@ PLAIN: dict[str, Any] = {
     **dict.fromkeys(LISTS, LIST),
 }
 """The columns every file has; those of dimensions and sections come after them."""
+LATER: dict[str, Any] = {"profile_confidence": pl.Float64, "right": pl.Float64}
+"""Columns that a file of an earlier version lacks."""
 
 
 class ColumnsWriter:
@@ -152,7 +154,7 @@ def frame_of_rows(rows: Iterable[RunRow]) -> pl.DataFrame:
     chunks = []
     while chunk := list(islice(waiting, CHUNK)):
         chunks.append(frame_of(chunk))
-    return pl.concat(chunks, how="diagonal") if chunks else pl.DataFrame(schema=PLAIN)
+    return pl.concat(chunks, how="diagonal") if chunks else pl.DataFrame(schema=PLAIN | LATER)
 
 
 def store(frame: pl.DataFrame, path: Path, **how: Any) -> None:
@@ -209,9 +211,9 @@ def _names(row: RunRow) -> list[str]:
 
 def frame_of(rows: list[RunRow]) -> pl.DataFrame:
     """Rows as columns."""
-    columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in PLAIN}
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in (*PLAIN, *LATER)}
     columns |= {name: _lists(columns[name]) for name in LISTS}
-    schema = dict(PLAIN)
+    schema = PLAIN | LATER
     if any(row.positions for row in rows):
         columns[POSITIONS] = [list(row.positions) for row in rows]
         schema[POSITIONS] = pl.List(pl.Float64)
@@ -231,7 +233,7 @@ def _lists(values: list[tuple[str, ...]]) -> pl.Series:
 
 
 def _row(data: dict[str, Any], own: set[str]) -> RunRow:
-    plain = {name: data[name] for name in PLAIN}
+    plain = {name: data[name] for name in PLAIN} | {name: data.get(name) for name in LATER}
     lists = {name: tuple(plain[name] or ()) for name in LISTS}
     values = {
         field: {name.removeprefix(prefix): data[name] for name in data if name in own and name.startswith(prefix)}

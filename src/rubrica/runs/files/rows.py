@@ -39,6 +39,8 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     possible: Mapping[str, float | None] = {}  # points that could be earned, by tag
     counted: Mapping[str, float | None] = {}  # criteria that have a score, by tag
     positions: tuple[float | None, ...] = ()  # of the criteria that the case brought, each as a share of full marks
+    profile_confidence: float | None = None  # of whoever classified the prompt; None: nobody did
+    right: float | None = None  # how often such a verdict by offline points was right when measured
 
     @property
     def tags(self) -> dict[str, float | None]:
@@ -80,6 +82,8 @@ def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
         earned={tag: own.earned for tag, own in evaluation.tags.items()},
         possible={tag: own.possible for tag, own in evaluation.tags.items()},
         counted={tag: float(own.count) for tag, own in evaluation.tags.items()},
+        profile_confidence=evaluation.classified.confidence if evaluation.classified is not None else None,
+        right=evaluation.right,
         positions=tuple(part.share for result in results.values() for part in result.parts.values() if part.asks),
     )
 

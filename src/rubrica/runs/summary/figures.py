@@ -11,6 +11,7 @@ from rubrica.runs.summary.measures import Measure
 from rubrica.scoring.intervals import Estimate
 from rubrica.scoring.spread import Spread
 
+from .certainty import PointVerdicts, ProfileFigures, certainty_figures
 from .criteria_counts import PositionFigures, TagFigures
 
 
@@ -60,6 +61,8 @@ class RubricSummary:
     outlying: int  # values that lie far off, told or not
     tags: Mapping[str, TagFigures] = field(default_factory=dict)
     positions: tuple[PositionFigures, ...] = ()  # of criteria in their cases
+    profiles: Mapping[str, ProfileFigures] = field(default_factory=dict)  # the most frequent first
+    point_verdicts: PointVerdicts | None = None  # None: none was of a kind that was measured
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -75,6 +78,7 @@ class RubricSummary:
                 name: {**own, "unscored": self.unscored.get(name, 0)} for name, own in figures["dimension"].items()
             },
             **self._criteria(figures["tag"]),
+            **certainty_figures(self.profiles, self.point_verdicts),
             "verdicts": {
                 label: {"count": own.count, "rate": own.rate.value, "low": own.rate.low, "high": own.rate.high}
                 for label, own in self.verdicts.items()

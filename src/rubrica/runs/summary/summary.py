@@ -22,6 +22,7 @@ from rubrica.scoring.correlation import pearson
 from rubrica.scoring.intervals import Estimate, Moments, share_estimate, wilson
 from rubrica.scoring.spread import FAR, SortedCounts, Spread, robust_range, spread_of
 
+from .certainty import CertaintyCounts
 from .criteria_counts import CriteriaCounts
 from .figures import Correlation, Outlier, RubricSummary, Summary, VerdictShare
 from .value_counts import ValueCounts
@@ -146,6 +147,7 @@ class _Sheet:
     gates: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     criteria: CriteriaCounts = field(default_factory=CriteriaCounts)
+    certainty: CertaintyCounts = field(default_factory=CertaintyCounts)
     _waiting: list[RunRow] = field(default_factory=list)
 
     def add(self, row: RunRow) -> None:
@@ -163,6 +165,7 @@ class _Sheet:
             ("tag", [row.tags for row in rows] if any(row.counted for row in rows) else []),
         )
         self.criteria.add(rows)
+        self.certainty.add(rows)
         for kind, found in named_values:
             for name in dict.fromkeys(chain.from_iterable(found)):
                 self._column(Measure(kind, name), [values.get(name) for values in found])
@@ -214,6 +217,8 @@ class _Sheet:
             outlying=outlying,
             tags=self.criteria.tags,
             positions=self.criteria.positions,
+            profiles=self.certainty.profiles,
+            point_verdicts=self.certainty.point_verdicts,
         )
 
     def _rate(self, label: str) -> Estimate:

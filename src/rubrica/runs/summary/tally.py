@@ -15,6 +15,8 @@ from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
 from rubrica.report.titles import dimension_title
 from rubrica.runs.files.rows import RunRow, row_of
 
+from .certainty import CertaintyCounts
+
 WORST_KEPT = 5
 MISMATCHES_KEPT = 20
 
@@ -89,6 +91,7 @@ class RunTally(msgspec.Struct):
     bills: dict[str, DimensionCost] = msgspec.field(default_factory=dict)  # by judged dimension
     titles: dict[str, str] = msgspec.field(default_factory=dict)  # of judged dimensions
     offline: int = 0
+    certainty: CertaintyCounts = msgspec.field(default_factory=CertaintyCounts)
     by_rubric: dict[str, RunningFigures] = msgspec.field(default_factory=dict)
     weakest: list[WeakCase] = msgspec.field(default_factory=list)
     differences: list[str] = msgspec.field(default_factory=list)
@@ -123,6 +126,7 @@ class RunTally(msgspec.Struct):
         self.judged += 1
         self.faults += faulty
         self.offline += one.offline
+        self.certainty.add_one(one.profile, _profile_confidence(one), one.right)
         figures = self.by_rubric.get(one.rubric)
         if figures is None:
             figures = self.by_rubric[one.rubric] = RunningFigures(one.out_of)
@@ -158,3 +162,9 @@ class RunTally(msgspec.Struct):
         """How many evaluations came to one of these verdicts."""
         wanted = set(verdicts)
         return sum(n for figures in self.by_rubric.values() for v, n in figures.verdicts.items() if v in wanted)
+
+
+def _profile_confidence(one: Evaluation | RunRow) -> float | None:
+    if isinstance(one, RunRow):
+        return one.profile_confidence
+    return one.classified.confidence if one.classified is not None else None

@@ -1,0 +1,86 @@
+"""How far a run can be relied on where it assumed something: profiles that a classifier found, and verdicts of offline
+scores that decided as points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rubrica.runs.files.rows import RunRow
+
+
+class ProfileFigures(NamedTuple):
+    """The evaluations under one profile."""
+
+    evaluations: int
+    classified: int  # that named no profile: it was found from the prompt
+    confidence: float | None  # mean of the classifier's; None where it found none
+
+
+class PointVerdicts(NamedTuple):
+    """The verdicts that offline scores came to as points, on texts of a kind that was measured."""
+
+    evaluations: int
+    right: float  # mean share of measured texts on which people agreed with such a verdict
+
+
+@dataclass(slots=True)
+class _Mean:
+    """A mean that grows."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.total += value
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.count if self.count else None
+
+
+@dataclass(slots=True)
+class CertaintyCounts:
+    """Rows counted as they go by."""
+
+    _evaluations: dict[str, int] = field(default_factory=dict)
+    _classified: dict[str, _Mean] = field(default_factory=dict)
+    _right: _Mean = field(default_factory=_Mean)
+
+    def add(self, rows: Iterable[RunRow]) -> None:
+        for row in rows:
+            self.add_one(row.profile, row.profile_confidence, row.right)
+
+    def add_one(self, profile: str | None, confidence: float | None, right: float | None) -> None:
+        """Count an evaluation by its profile, how surely that was found, and how often such a verdict is right."""
+        if profile is not None:
+            self._evaluations[profile] = self._evaluations.get(profile, 0) + 1
+            if confidence is not None:
+                self._classified.setdefault(profile, _Mean()).add(confidence)
+        if right is not None:
+            self._right.add(right)
+
+    @property
+    def profiles(self) -> dict[str, ProfileFigures]:
+        """By profile, the most frequent first."""
+        most = sorted(self._evaluations.items(), key=lambda pair: (-pair[1], pair[0]))
+        found = ((name, count, self._classified.get(name, _Mean())) for name, count in most)
+        return {name: ProfileFigures(count, mean.count, mean.value) for name, count, mean in found}
+
+    @property
+    def point_verdicts(self) -> PointVerdicts | None:
+        """None where no verdict was of a kind that was measured."""
+        right = self._right.value
+        return PointVerdicts(self._right.count, right) if right is not None else None
+
+
+def certainty_figures(profiles: Mapping[str, ProfileFigures], points: PointVerdicts | None) -> dict[str, Any]:
+    """Plain data, ready for JSON; nothing where nothing was assumed."""
+    found: dict[str, Any] = {}
+    if profiles:
+        found["profiles"] = {name: own._asdict() for name, own in profiles.items()}
+    if points is not None:
+        found["point_verdicts"] = points._asdict()
+    return found
