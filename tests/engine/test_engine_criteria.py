@@ -115,6 +115,13 @@ def test_a_criterion_without_an_answer_follows_the_policy(
     assert found.tags["accuracy"].unscored == 1
 
 
+def test_where_no_criterion_has_an_answer_the_neutral_value_is_the_only_step() -> None:
+    every = ("Names a dose.", "Says when to take it.", "Invents a dose.")
+    found = judged(Answers(silent=every), on_unscored="neutral")
+    assert found.score == 50
+    assert [(step.kind, step.total) for step in found.steps] == [("base", 0), ("dimension", 50)]
+
+
 def test_a_case_without_criteria_leaves_the_dimension_unscored() -> None:
     found = judged(Answers(), {"response": "x"})
     assert (found.dimensions["answer"].reason, found.verdict) == ("the case has no criteria", "inconclusive")

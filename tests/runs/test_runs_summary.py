@@ -133,12 +133,14 @@ def test_profiles_that_were_found_are_told_with_how_surely() -> None:
         row("5"),
     ]
     part = summarise(rows).parts[RUBRIC]
-    assert part.profiles == {"FACTUAL": (3, 2, pytest.approx(0.8)), "CREATIVE": (1, 0, None)}
+    told = {name: (own.evaluations, own.classified, own.confidence) for name, own in part.profiles.items()}
+    assert told == {"FACTUAL": (3, 2, pytest.approx(0.8)), "CREATIVE": (1, 0, None)}
     assert summarise(rows).to_dict()["rubrics"][RUBRIC]["profiles"]["CREATIVE"]["confidence"] is None
 
 
 def test_how_often_point_verdicts_were_right_is_told_of_those_that_were_measured() -> None:
     part = summarise([row("1", right=0.9), row("2", right=0.5), row("3")]).parts[RUBRIC]
-    assert part.point_verdicts == (2, pytest.approx(0.7))
+    assert part.point_verdicts is not None
+    assert (part.point_verdicts.evaluations, part.point_verdicts.right) == (2, pytest.approx(0.7))
     assert summarise([row("1")]).parts[RUBRIC].point_verdicts is None
     assert "point_verdicts" not in summarise([row("1")]).to_dict()["rubrics"][RUBRIC]

@@ -14,6 +14,8 @@ from .plan import Plan
 def criterion_steps(plan: Plan, results: Mapping[str, DimensionResult], steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of a score in points with one for each criterion of the case, in the place of their dimension's."""
     name = plan.axes[plan.criteria or 0].name
+    if results[name].status != "scored":  # a value stands in for all of them
+        return steps
     criteria = results[name].parts
     earning = [result for other, result in results.items() if other != name and result.earned is not None]
     earning += [result for result in criteria.values() if result.earned is not None]
