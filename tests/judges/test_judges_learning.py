@@ -150,6 +150,21 @@ def test_choices_are_weighed_by_labels_and_held_against_majority_and_best() -> N
     assert min(fit.weights.judges[judge] for judge in FOOLED) < 0.05
 
 
+def test_judges_that_are_as_good_as_each_other_mostly_stay_alike() -> None:
+    weighed = 0
+    for seed in range(20):
+        chance = random.Random(seed)  # noqa: S311
+        labels = [
+            ChoiceLabel(f"{item}", judge, "first" if chance.random() < 0.75 else "second", "first")
+            for item in range(40)
+            for judge in "abcde"
+        ]
+        fit = learn_choices(labels)
+        weighed += fit.weights is not None
+        assert fit.weights is not None or "no clear gain" in fit.reason
+    assert weighed <= 4
+
+
 def test_without_labels_judges_are_held_against_each_other_and_it_is_said() -> None:
     chance = random.Random(3)  # noqa: S311
     labels = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -132,7 +133,9 @@ class ChoiceFit:
 def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
     """What each judge's choice should count, by labels; without any, by how far judges agree (Dawid and Skene).
 
-    Kept unless a majority is right more often on labels that were not learned from.
+    Kept where it clearly helps on labels that were not learned from: by a standard error at least the weighted judges
+    are right more often than a majority, or the best single judge is and they are no worse. Judges that are much alike
+    would else be told apart by chance, and do worse for it.
     """
     options = sorted({option for label in labels for option in (label.choice, label.human) if option is not None})
     if len(options) > 2:
@@ -155,12 +158,13 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
         [place for place, unit in enumerate(units) if unit in fold]
         for fold in split_folds([own[0] for own in items.values()], seed)
     ]
-    right = _choice_trial(rows, truth, folds)
-    if right.learned < right.mean:
+    trial = _ChoiceTrial.of(rows, truth, folds)
+    right = trial.shares()
+    if not trial.helps:
         return ChoiceFit(
             None,
-            f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}: "
-            "they stay alike",
+            f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}, which is "
+            "no clear gain: they stay alike",
             len(items),
             right,
         )
@@ -205,25 +209,50 @@ def _side(own: Sequence[ChoiceLabel], sides: Mapping[str, float]) -> float:
     return 1.0 if total > 0 else -1.0 if total < 0 else 0.0
 
 
-def _choice_trial(
-    rows: Sequence[Mapping[str, float]], truth: Sequence[float], folds: Sequence[Sequence[int]]
-) -> PanelTrial:
-    """Shares of right choices on left-out pairs: by majority, by the judge that looked best, and by learned weights."""
-    mean, best, learned = [], [], []
-    for fold in folds:
-        others = [place for other in folds if other is not fold for place in other]
-        places = {place: n for n, place in enumerate(others)}
-        parts = [[places[place] for place in other] for other in folds if other is not fold]
-        known, said = [rows[place] for place in others], [truth[place] for place in others]
-        combination = learn_combination(known, said, parts, sides=True)
-        top = _best_judge(known, said)
-        for place in fold:
-            mean.append(_credit(sum(rows[place].values()), truth[place]))
-            best.append(_credit(rows[place].get(top, 0.0), truth[place]))
-            learned.append(_credit(combination.value(rows[place]), truth[place]))
-    return PanelTrial(
-        mean=round(fmean(mean), DECIMALS), best=round(fmean(best), DECIMALS), learned=round(fmean(learned), DECIMALS)
-    )
+@dataclass(frozen=True, slots=True)
+class _ChoiceTrial:
+    """What was credited for each left-out pair: to the majority, to the judge that looked best, to learned weights."""
+
+    mean: list[float]
+    best: list[float]
+    learned: list[float]
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[Mapping[str, float]], truth: Sequence[float], folds: Sequence[Sequence[int]]
+    ) -> _ChoiceTrial:
+        """Learn from all folds but one, and try what was learned on that one, for each."""
+        mean, best, learned = [], [], []
+        for fold in folds:
+            others = [place for other in folds if other is not fold for place in other]
+            places = {place: n for n, place in enumerate(others)}
+            parts = [[places[place] for place in other] for other in folds if other is not fold]
+            known, said = [rows[place] for place in others], [truth[place] for place in others]
+            combination = learn_combination(known, said, parts, sides=True)
+            top = _best_judge(known, said)
+            for place in fold:
+                mean.append(_credit(sum(rows[place].values()), truth[place]))
+                best.append(_credit(rows[place].get(top, 0.0), truth[place]))
+                learned.append(_credit(combination.value(rows[place]), truth[place]))
+        return cls(mean, best, learned)
+
+    @property
+    def helps(self) -> bool:
+        """Whether learned weights are to take the place of a majority."""
+        if _clearly_above(self.learned, self.mean):
+            return True
+        return _clearly_above(self.best, self.mean) and fmean(self.learned) >= fmean(self.mean)
+
+    def shares(self) -> PanelTrial:
+        """The shares of right choices."""
+        mean, best, learned = (round(fmean(own), DECIMALS) for own in (self.mean, self.best, self.learned))
+        return PanelTrial(mean=mean, best=best, learned=learned)
+
+
+def _clearly_above(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether one is credited more over the same pairs, by a standard error at least."""
+    gains = [mine - theirs for mine, theirs in zip(one, other, strict=True)]
+    return sum(gains) > 0 and sum(gains) >= math.sqrt(sum(gain * gain for gain in gains))
 
 
 def _best_judge(rows: Sequence[Mapping[str, float]], truth: Sequence[float]) -> str:
