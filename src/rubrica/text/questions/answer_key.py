@@ -27,6 +27,7 @@ from rubrica.text.maths.conclusion import (
     stated_value,
     without_checks,
 )
+from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.inequalities import unfit_inequalities
 from rubrica.text.maths.later_results import later_results, ordinals
 from rubrica.text.maths.latex import plain_maths
@@ -284,7 +285,9 @@ def unfit_steps(question: Question) -> list[str]:
 
 def wrong_equations(question: Question) -> list[Equation]:
     """The equations in the explanation and in the key that clearly do not hold."""
-    return find_wrong_steps(plain_maths(question.explanation)) + find_wrong_steps(plain_maths(question.key or ""))
+    explanation = plain_maths(question.explanation)
+    across = [replace(step, text=line) for step, line in continued_equations(explanation) if step.holds is False]
+    return find_wrong_steps(explanation) + across + find_wrong_steps(plain_maths(question.key or ""))
 
 
 def _is_result(equation: Equation, key: Amount) -> bool:
