@@ -33,6 +33,8 @@ from rubrica.text.maths.later_results import later_results, ordinals
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.letter_values import unfit_equations
 from rubrica.text.maths.measure_claims import wrong_measures
+from rubrica.text.maths.number_sources import unsourced_numbers
+from rubrica.text.maths.ratio_shares import unlike_shares
 from rubrica.text.maths.remarks import without_remarks
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
@@ -281,6 +283,14 @@ def unfit_steps(question: Question) -> list[str]:
     unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
     ranges = unfit_inequalities(explanation, question.key or "")
     return list(dict.fromkeys((*unfit, *ranges, *wrong_claims(explanation), *wrong_measures(explanation))))
+
+
+def stray_numbers(question: Question) -> list[str]:
+    """The number of the explanation that comes from nowhere, where all others have a source, and shares of a ratio
+    that are not the question's."""
+    explanation = without_checks(_focused(question).explanation)
+    stray = unsourced_numbers(explanation, question.text, question.key or "")
+    return [*stray, *unlike_shares(explanation, question.text)]
 
 
 def wrong_equations(question: Question) -> list[Equation]:
