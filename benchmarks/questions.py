@@ -40,6 +40,7 @@ MENDABLE = (
 )  # fmt: skip
 OWN = Path(__file__).parent / "sets" / "question_checks.jsonl"
 LETTERS = "ABCDE"
+MOST_RENUMBERED = 4  # copies of one question with a number of its explanation changed
 STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _MARK = re.compile(r"<<[^<>]*=([\d.]+)>>([\d.]*)")
@@ -146,6 +147,24 @@ def copies(row: Row, rng: random.Random) -> Iterator[tuple[str, Row]]:
         yield "wrong value at the explanation's end", plain | {"explanation": changed}
 
 
+def renumbered(rows: list[Row]) -> tuple[int, int]:
+    """How many copies with one number of the explanation changed there are of questions that no check tells of, up to
+    four of each, and of how many copies one tells."""
+    told = (*REJECTING, *MENDABLE)
+    tried = caught = 0
+    for row in rows:
+        plain = {"question": row["question"], "options": row["options"], "answer": row["correct"]}
+        text, rng = row["rationale"], random.Random(row["id"])  # noqa: S311 - as above
+        places = list(_NUMBER.finditer(text))
+        if not places or rejected({**plain, "explanation": text}, told):
+            continue
+        for place in rng.sample(places, min(MOST_RENUMBERED, len(places))):
+            changed = text[: place.start()] + spoilt(place[0], rng) + text[place.end() :]
+            tried += 1
+            caught += bool(rejected({**plain, "explanation": changed}, told))
+    return tried, caught
+
+
 def choices_of(stories: list[Row]) -> Iterator[Row]:
     """Worked answers with a whole number as their result, as questions with five options."""
     for row in stories:
@@ -227,6 +246,9 @@ def main() -> None:
         for kind in ("as it is", "wrong key", "wrong value"):
             shown = (f"{tried[kind]:,}", f"{caught[kind]:,}", f"{caught[kind] / tried[kind]:.3f}")
             table.add_row(f"third apart: {kind}", *shown)
+        for name, rows in (("", choices), ("third apart: ", [row for row in choices if is_apart(row)])):
+            copied, found = renumbered(rows)
+            table.add_row(f"{name}any number of the explanation", f"{copied:,}", f"{found:,}", f"{found / copied:.3f}")
     if stories is not None:
         tried, caught = miscalculated(stories)
         for kind, number in tried.items():
@@ -235,6 +257,9 @@ def main() -> None:
         for kind in ("as it is", "wrong key", "wrong value"):
             shown = (f"{tried[kind]:,}", f"{caught[kind]:,}", f"{caught[kind] / tried[kind]:.3f}")
             table.add_row(f"answers in words: {kind}", *shown)
+        copied, found = renumbered(list(choices_of(stories)))
+        shown = (f"{copied:,}", f"{found:,}", f"{found / copied:.3f}")
+        table.add_row("answers in words: any number of the explanation", *shown)
     for apart in (False, True):
         own = told_faults(apart=apart)
         for kind in sorted({fault for fault, _ in own}):

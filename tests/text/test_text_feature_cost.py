@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import time
@@ -56,6 +57,20 @@ def test_nested_and_mixed_texts_take_no_longer() -> None:
     mixed = "".join(random.Random(1).choices("a1 .,()=+-*/\n<>[]{}'\"@#%$^&!?:;", k=JUDGED_BYTES))  # noqa: S311
     assert _features("(" * half + ")" * half) < FAR_TOO_LONG
     assert _features(mixed) < FAR_TOO_LONG
+
+
+@pytest.mark.parametrize("told", ["The answer is {}.", "2 + 2 = {}", "Half of 40 is {}", "3/{} = 5"])
+@pytest.mark.parametrize("group", [",999", ",99"])
+def test_no_feature_fails_where_a_number_has_thousands_of_digits(told: str, group: str) -> None:
+    said = told.format("1" + 3_000 * group)
+    question = {
+        "question": "How many are 3 of 4?",
+        "options": ["A) 7", f"B) {said}"],
+        "answer": "B",
+        "explanation": said,
+    }
+    assert _features(said) < FAR_TOO_LONG
+    assert _features(json.dumps(question)) < FAR_TOO_LONG
 
 
 @pytest.mark.parametrize(

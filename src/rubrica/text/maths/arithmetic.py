@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from math import inf
 
 import msgspec
 
 from rubrica.errors import FormulaError, FormulaFault
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.equation_sides import MEASURES, EquationSide, computes, left_side, right_side
+from rubrica.text.maths.equation_sides import MEASURES, OPERATIVE, EquationSide, computes, left_side, right_side
 from rubrica.text.maths.expression import Number, evaluate, value_of
-from rubrica.text.maths.misprints import is_misprinted, with_bars
+from rubrica.text.maths.misprints import is_misprinted, with_bars, with_bound_products
 from rubrica.text.texts import Feature, Span, Texts
 
 __all__ = ["FEATURES", "Equation", "Number", "evaluate", "find_equations"]
@@ -32,6 +32,7 @@ class Equation(msgspec.Struct, frozen=True):
     left: str
     right: str
     holds: bool | None  # None: cannot tell
+    exact: bool = False  # it holds without rounding
 
 
 _SIGN = lazy_pattern(r"(?:(?<![<>!=:≠≈~])|(?<=\d!))(?:=|≈|≅)(?![=<>~])")
@@ -39,6 +40,7 @@ MAX_SIGNS = 250  # equals signs read in one text: a bound on time, far past any 
 MAX_READ = 5_000  # characters of the equations found in one text, for the same reason
 _WINDOW = 200  # characters read on either side of a sign
 
+_NOTE = lazy_pattern(r"(?<=\d)\s?\(([a-zA-Z][a-z'’-]{2,15}(?:\s[a-z'’-]{2,15}){0,4})\)")  # 3 (red) + 4 (for Ann)
 _MISTAKE = lazy_pattern(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)
 _ROUNDED = lazy_pattern(r"\.\d*(?:33|66|67|16|17|14|28|29|42|43|57|71|83|86|11|22|44|55|77|88|89)$|\.\d{4,}$")
 
@@ -71,7 +73,8 @@ def find_equations(text: str) -> tuple[Equation, ...]:
     return tuple(found)
 
 
-def _of_line(line: str, offset: int, signs: Sequence[re.Match[str]]) -> Iterator[Equation]:
+def _of_line(written: str, offset: int, signs: Sequence[re.Match[str]]) -> Iterator[Equation]:
+    line = _NOTE.sub(_without_note, written)
     edges = [0, *(sign.end() for sign in signs)]
     stops = [*(sign.start() for sign in signs), len(line)]
     for place, sign in enumerate(signs):
@@ -87,11 +90,17 @@ def _of_line(line: str, offset: int, signs: Sequence[re.Match[str]]) -> Iterator
         yield Equation(
             offset + left.start,
             offset + right.end,
-            line[left.start : right.end],
+            written[left.start : right.end],
             line[left.start : left.end],
             line[right.start : right.end],
             None if doubt and holds is False else holds,
+            exact=bool(holds) and _is_exact(left, right),
         )
+
+
+def _without_note(note: re.Match[str]) -> str:
+    """Spaces for a note that says what a number counts; what may change its worth, such as "(half)", stays."""
+    return note[0] if OPERATIVE & set(note[1].lower().split()) else " " * len(note[0])
 
 
 def _is_a_claim(left: EquationSide, right: EquationSide) -> bool:
@@ -114,11 +123,21 @@ def _holds(left: EquationSide, right: EquationSide, loose: bool) -> bool | None:
         for one, one_unit in _readings(left)
         for two, two_unit in _readings(right)
     ]
-    if not verdicts or any(verdicts):
-        return True if verdicts else None
+    if any(verdicts):
+        return True
+    if not verdicts:
+        return False if _divides_by_zero(left) or _divides_by_zero(right) else None
     if None in verdicts or _is_doubtful(left, right) or _runs_on(left, right):
         return None
     return None if is_misprinted(left.tokens, right.tokens) else False
+
+
+def _divides_by_zero(side: EquationSide) -> bool:
+    return any(one.text == "/" and two.value == 0 for one, two in pairwise(side.tokens))
+
+
+def _is_exact(left: EquationSide, right: EquationSide) -> bool:
+    return any(one == two for one, _ in _readings(left) for two, _ in _readings(right))
 
 
 def _runs_on(left: EquationSide, right: EquationSide) -> bool:
@@ -160,6 +179,8 @@ def _readings(side: EquationSide) -> Iterator[tuple[Number, Fraction]]:
     if side.tokens[0].text in {"-", "+"}:
         tries.append(side.tokens[1:])  # a bullet or a dash, perhaps
     tries += with_bars(side.tokens)
+    if (bound := with_bound_products(side.tokens)) != side.tokens:
+        tries.append(bound)
     for tokens in tries:
         try:
             value = value_of([token for token in tokens if token.kind != "money"], "")

@@ -177,6 +177,22 @@ def is_remark(sentence: str) -> bool:
     return _ASIDE.search(sentence) is not None
 
 
+def statement(text: str, begin: int, stop: int) -> str:
+    """The sentence or line that a place of a text stands in.
+
+    >>> statement("Add 2. Then divide 12 by 3.\\nSo 4.", 19, 21)
+    'Then divide 12 by 3.'
+    """
+    start = text.rfind("\n", 0, begin) + 1
+    end = text.find("\n", stop)
+    end = len(text) if end < 0 else end
+    for sentence in SENTENCE.finditer(text, start, end):
+        if sentence.start() >= stop:
+            return text[start : sentence.start()]
+        start = sentence.end()
+    return text[start:end]
+
+
 def _is_aside(sentence: str, end: Closing | None) -> bool:
     if is_remark(sentence):
         return True

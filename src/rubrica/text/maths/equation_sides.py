@@ -282,7 +282,7 @@ def _goes_on(kept: Sequence[ArithmeticToken], trail: Sequence[ArithmeticToken]) 
 
 
 def _is_ambiguous(tokens: Sequence[ArithmeticToken]) -> bool:
-    """Whether people read it in two ways: 28 / 1/5, 6 / 2(3), 5h + 2, sum/7."""
+    """Whether people read it in two ways: 28 / 1/5, 6 / (2)(3), 5h + 2, sum/7."""
     divisions = [index for index, token in enumerate(tokens) if token.kind == "operator" and token.text == "/"]
     repeated = any(
         not any(token.kind in {"operator", "open", "close"} for token in tokens[one + 1 : two])
@@ -297,13 +297,13 @@ def _is_ambiguous(tokens: Sequence[ArithmeticToken]) -> bool:
 
 
 def _multiplies_unsaid(tokens: Sequence[ArithmeticToken], start: int) -> bool:
-    """Whether what stands at a place multiplies a parenthesis unsaid: 6 / 2(3) is read both ways."""
+    """Whether a parenthesis at a place multiplies another one unsaid: 6 / (2)(3) is read both ways."""
     depth = 0
     for index in range(start, len(tokens)):
         depth += {"open": 1, "close": -1}.get(tokens[index].kind, 0)
         if depth <= 0:
             following = tokens[index + 1].kind if index + 1 < len(tokens) else "other"
-            return tokens[index].kind in {"number", "close"} and following == "open" and depth == 0
+            return tokens[index].kind == "close" and following == "open" and depth == 0
     return False
 
 

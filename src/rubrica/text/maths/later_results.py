@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.amounts import Amount, amounts_of, is_worth
-from rubrica.text.maths.conclusion import SENTENCE, is_remark, results, without_checks
+from rubrica.text.maths.conclusion import is_remark, results, statement, without_checks
 from rubrica.text.maths.equation_sides import MEASURES
 
 _ORDINAL = lazy_pattern(r"\d{1,4}(?:st|nd|rd|th)\b")
@@ -33,7 +33,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     named = amounts_of(text)
     reached = {amount.start for amount in results(text)}
     last = _last_used(named, key, reached)
-    if last is None or _TRIES.search(_statement(text, named[last])):
+    if last is None or _TRIES.search(statement(text, named[last].start, named[last].end)):
         return []
     known = {amount.value for amount in (*amounts_of(stem), *named[: last + 1])}
     return [
@@ -42,7 +42,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
         if amount.start in reached
         and amount.value not in known
         and not _converts(text, amount, unit)
-        and not is_remark(_statement(text, amount))
+        and not is_remark(statement(text, amount.start, amount.end))
     ]
 
 
@@ -61,18 +61,6 @@ def _last_used(named: Sequence[Amount], key: Sequence[Amount], reached: set[int]
         if any(abs(value) == abs(amount.value) for amount in key for value, _ in other.readings):
             return place
     return None
-
-
-def _statement(text: str, amount: Amount) -> str:
-    """The sentence or line that an amount stands in."""
-    start = text.rfind("\n", 0, amount.start) + 1
-    end = text.find("\n", amount.end)
-    end = len(text) if end < 0 else end
-    for stop in SENTENCE.finditer(text, start, end):
-        if stop.start() >= amount.end:
-            return text[start : stop.start()]
-        start = stop.end()
-    return text[start:end]
 
 
 def _converts(text: str, amount: Amount, unit: str) -> bool:

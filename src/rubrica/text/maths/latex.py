@@ -20,7 +20,8 @@ _WORDS = lazy_pattern(r"\\(?:text|mathrm|textbf|mathbf|operatorname)\s*\{([^{}]{
 _SYMBOLS = {
     r"\times": "×", r"\cdot": "·", r"\div": "÷", r"\pm": "±", r"\leq": "≤", r"\le": "≤", r"\geq": "≥", r"\ge": "≥",
     r"\neq": "≠", r"\ne": "≠", r"\approx": "≈", r"\pi": "π", r"\left": "", r"\right": "", r"\quad": " ", r"\,": " ",
-    r"\;": " ", r"\!": "", r"\ ": " ", r"\%": "%", r"\$": "$", r"^\circ": "°", r"^{\circ}": "°", r"{,}": ",",
+    r"\;": " ", r"\!": "", r"\ ": " ", r"\%": "%", r"\$": "$", r"\*": "*", r"^\circ": "°", r"^{\circ}": "°",
+    r"{,}": ",",
 }  # fmt: skip
 _SYMBOL = lazy_pattern("|".join(re.escape(name) + r"(?![a-z])" * name[-1].isalpha() for name in _SYMBOLS))
 

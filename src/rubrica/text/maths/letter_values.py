@@ -23,7 +23,11 @@ MOST_EQUATIONS = 200  # with letters, read in one explanation
 MOST_VALUES = 24  # ways to choose among the values of the letters of one equation
 MOST_TOKENS = 400  # of an expression with its letters written out: each may stand for several others
 
-_TRIES = lazy_pattern(r"\b(?:try|tried|if|suppose|substitut\w+|plug\w*|guess\w*|say|not|option\w*)\b", re.IGNORECASE)
+_TRIES = lazy_pattern(  # "if n is the number" and the like only name it
+    r"\b(?:try|tried|(?:if|suppose)(?!\s\w{1,9}\s(?:is|be|are|denotes|represents)\b)|substitut\w+|plug\w*|guess\w*"
+    r"|say|not|option\w*)\b",
+    re.IGNORECASE,
+)
 _RATIO = lazy_pattern(r"(?<![A-Za-z])[A-Za-z\d](?::|\s:\s)[A-Za-z\d](?![A-Za-z])")
 _CHANGES = OPERATIVE | {"of", "per", "at"}
 _JOINS = listed_words(
@@ -63,9 +67,25 @@ def unfit_equations(explanation: str, *others: str, formulas: bool = False) -> I
         if gap is None:
             unfit = not _is_kept(one, two, defined, values, chained=formulas or len(relation.sides) > 2)
         else:
-            unfit = gap > (_EXACT if exact and sure else _ROUGH)
+            allowed = _EXACT if (exact and sure) or _is_past_rounding(one, two, values) else _ROUGH
+            unfit = gap > allowed
         if unfit:
             yield relation.text
+
+
+def fulfilled_numbers(explanation: str, *others: str) -> frozenset[Fraction]:
+    """The numbers of the equations that the values found for their letters fulfil to the last digit.
+
+    >>> sorted(map(int, fulfilled_numbers("7n + 3n = 50, so 12n = 50 and n = 5.")))
+    [3, 7, 50]
+    """
+    unknowns = unknowns_of(explanation, *others)
+    found = list(islice(_equations(explanation, unknowns), MOST_EQUATIONS)) if unknowns else []
+    values = settled_values(found) | _CONSTANTS
+    links = [link for relation in found for link in _links(relation) if not any(map(_is_letter, link))]
+    gaps = [_least_gap(one, two, values) for one, two in links]
+    kept = [link for link, gap in zip(links, gaps, strict=True) if gap is not None and gap <= _EXACT]
+    return frozenset(token.value for link in kept for side in link for token in side if token.value is not None)
 
 
 def _equations(explanation: str, unknowns: frozenset[str]) -> Iterator[Relation]:
@@ -172,6 +192,20 @@ def _least_gap(one: Sequence[ArithmeticToken], two: Sequence[ArithmeticToken], v
     if not known or len(known) < len(gaps):
         return None
     return max(known) if _is_zero_product(one, two) or _is_zero_product(two, one) else min(known)
+
+
+def _is_past_rounding(one: Sequence[ArithmeticToken], two: Sequence[ArithmeticToken], values: Values) -> bool:
+    """Whether an equation of whole numbers with one letter holds for nothing that rounds to the letter's value."""
+    letters = set(letters_of(one) | letters_of(two))
+    chosen = {Fraction(value) for letter in letters for value in values[letter]}
+    numbers = [token.value for token in (*one, *two) if token.value is not None]
+    if len(letters) != 1 or len(chosen) != 1 or any(number.denominator != 1 for number in (*numbers, *chosen)):
+        return False
+    letter, value = letters.pop(), chosen.pop()
+    tried = [{letter: value + step} for step in (Fraction(-1, 2), Fraction(0), Fraction(1, 2))]
+    ends = [(worth(one, each), worth(two, each)) for each in tried]
+    above = {None if left is None or right is None else left > right for left, right in ends}
+    return len(above) == 1 and None not in above
 
 
 def _is_zero_product(one: Sequence[ArithmeticToken], two: Sequence[ArithmeticToken]) -> bool:

@@ -52,6 +52,25 @@ def with_bars(tokens: Sequence[ArithmeticToken], *, broadly: bool = False) -> It
         yield (opening, *over, closing, tokens[slashes[0]], opening, *under, closing)
 
 
+def with_bound_products(tokens: Sequence[ArithmeticToken]) -> tuple[ArithmeticToken, ...]:
+    """A product without a sign read as one divisor, as some do: 6/2(3) as 6/(2(3)); the tokens as they are without."""
+    found: list[ArithmeticToken] = []
+    closing: list[int] = []  # depths of the brackets that end such a product
+    depth = 0
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ""
+        follows = tokens[place + 1].kind if place + 1 < len(tokens) else "other"
+        if token.kind == "number" and before == "/" and follows == "open":
+            found.append(ArithmeticToken("open", "(", 0, 0))
+            closing.append(depth)
+        depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        found.append(token)
+        if token.kind == "close" and closing and closing[-1] == depth:
+            closing.pop()
+            found.append(ArithmeticToken("close", ")", 0, 0))
+    return tuple(found)
+
+
 def _value(tokens: Sequence[ArithmeticToken]) -> Fraction | None:
     kept = [token for token in tokens if token.kind not in {"money", "percent"}]
     try:

@@ -31,7 +31,7 @@ MOST_LOOKED_BACK = 30  # sentences that are searched for a conclusion
 MOST_QUANTITIES = 1_000  # distinct numbers of a prompt that a response is held against
 
 _NUMBER = lazy_pattern(
-    r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w]|[.,]\d)|(?<![\w.])\.\d{1,18}(?!\w)"
+    r"(?<![\w.,])(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,18})?(?![\w]|[.,]\d)|(?<![\w.])\.\d{1,18}(?!\w)"
 )
 _SPELT: dict[str, Fraction | int] = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,

@@ -17,7 +17,7 @@ from rubrica.text.maths.worked_words import worked_value
 MOST_CLAIMS = 60  # of one kind, looked at in one text
 _REACH = 60  # characters before "is" that are read
 
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})"
+NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})"
 _MONEY = r"(?:Rs\.?\s?|[$£€])?"
 _ENDS = r"(?![\d:/%^]|[.,]\d|\s?[-+*/×÷^(%]|\s\d)(?!\s?per\s?cent\b)(?:\s([a-z]+))?"
 _TOLD = lazy_pattern(

@@ -27,11 +27,14 @@ from rubrica.text.maths.conclusion import (
     stated_value,
     without_checks,
 )
+from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.inequalities import unfit_inequalities
 from rubrica.text.maths.later_results import later_results, ordinals
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.letter_values import unfit_equations
 from rubrica.text.maths.measure_claims import wrong_measures
+from rubrica.text.maths.number_sources import unsourced_numbers
+from rubrica.text.maths.ratio_shares import unlike_shares
 from rubrica.text.maths.remarks import without_remarks
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
@@ -282,9 +285,19 @@ def unfit_steps(question: Question) -> list[str]:
     return list(dict.fromkeys((*unfit, *ranges, *wrong_claims(explanation), *wrong_measures(explanation))))
 
 
+def stray_numbers(question: Question) -> list[str]:
+    """The number of the explanation that comes from nowhere, where all others have a source, and shares of a ratio
+    that are not the question's."""
+    explanation = without_checks(_focused(question).explanation)
+    stray = unsourced_numbers(explanation, question.text, question.key or "")
+    return [*stray, *unlike_shares(explanation, question.text)]
+
+
 def wrong_equations(question: Question) -> list[Equation]:
     """The equations in the explanation and in the key that clearly do not hold."""
-    return find_wrong_steps(plain_maths(question.explanation)) + find_wrong_steps(plain_maths(question.key or ""))
+    explanation = plain_maths(question.explanation)
+    across = [replace(step, text=line) for step, line in continued_equations(explanation) if step.holds is False]
+    return find_wrong_steps(explanation) + across + find_wrong_steps(plain_maths(question.key or ""))
 
 
 def _is_result(equation: Equation, key: Amount) -> bool:

@@ -30,7 +30,7 @@ _SPELT = {
 _QUANTITY = lazy_pattern(
     r"(?P<mixed>(?<![\d./])\d{1,3} \d{1,2}/\d{1,3}(?![\d/]))"
     r"|(?P<fraction>(?<![\d./])\d{1,4}/\d{1,4}(?![\d/])|\\[dt]?frac\{\d{1,4}\}\{\d{1,4}\}|[½⅓⅔¼¾⅕⅛])"
-    r"|(?P<number>(?P<money>\$\s?)?(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d{1,12})(?P<decimal>\.\d{1,9})?|(?<![\w.])\.\d{1,9})"
+    r"|(?P<number>(?P<money>\$\s?)?(?<![\w.])(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,12})(?P<decimal>\.\d{1,9})?|(?<![\w.])\.\d{1,9})"
     rf"|\b(?P<spelt>{'|'.join(_SPELT)})\b|\b(?P<share>twice|half|doubled?|tripled?|third of|quarter of)\b",
     re.IGNORECASE,
 )

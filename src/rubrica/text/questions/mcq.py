@@ -17,6 +17,7 @@ from rubrica.text.questions.answer_key import (
     duplicated_key,
     miscalculated_key,
     option_key,
+    stray_numbers,
     unfit_steps,
     unreached_key,
     wrong_equations,
@@ -105,6 +106,8 @@ def _wrong_equations(question: Question) -> Iterator[QuestionFault]:
         yield QuestionFault("wrong equation", equation.text)
     for text in unfit_steps(question):
         yield QuestionFault("a step that does not hold", text)
+    for text in stray_numbers(question):
+        yield QuestionFault("a number that comes from nowhere", text)
     solution = solve_stem(question.text)
     if solution is not None and solution.unknown:
         for step in other_solutions(question.explanation, solution.unknown, solution.value):

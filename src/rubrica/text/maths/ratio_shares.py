@@ -1,0 +1,42 @@
+"""Shares of a ratio that are put down otherwise than the question has them: 2x and 5x for a ratio of 2 : 3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.maths.latex import plain_maths
+from rubrica.text.maths.word_claims import MOST_CLAIMS
+
+_RATIO = lazy_pattern(r"(?<![\d.:])(\d{1,4}(?:\s?:\s?\d{1,4}){1,4})(?![.:]?\d)")
+_SHARES = lazy_pattern(
+    r"(?<![\w.+*/^-])(?<![-+*/^]\s)(\d{1,4})\s?([a-zA-Z])\b(?![²³^'’])"
+    r"(?:\s?(?:,\s?(?:and\s)?|:\s?|and\s|&\s?)\d{1,4}\s?\2\b){1,4}(?!\s?[-+*/^²³])"
+)
+
+
+def unlike_shares(explanation: str, stem: str) -> Iterator[str]:
+    """The shares that differ in one place from the only ratio of the question with as many terms.
+
+    >>> list(unlike_shares("Let them be 4x, 5x and 7x.", "Three brothers share $90 in the ratio 4 : 5 : 6."))
+    ['4x, 5x and 7x']
+    """
+    ratios = {tuple(_terms(match[1])) for match in islice(_RATIO.finditer(plain_maths(stem)), MOST_CLAIMS)}
+    for match in islice(_SHARES.finditer(plain_maths(explanation)), MOST_CLAIMS):
+        shares = tuple(_terms(match[0]))
+        alike = [ratio for ratio in ratios if len(ratio) == len(shares)]
+        if len(alike) == 1 and _has_slip(shares, alike[0]):
+            yield match[0]
+
+
+def _terms(written: str) -> Iterator[int]:
+    return map(int, re.findall(r"\d+", written))
+
+
+def _has_slip(shares: tuple[int, ...], ratio: tuple[int, ...]) -> bool:
+    """Whether one share alone is another one, and it is no sum or difference of the terms."""
+    unlike = [(one, two) for one, two in zip(shares, ratio, strict=True) if one != two]
+    sums = {abs(one + sign * two) for one, two in combinations(ratio, 2) for sign in (-1, 1)} | {sum(ratio)}
+    return len(unlike) == 1 and unlike[0][0] not in sums and sorted(shares) != sorted(ratio)
