@@ -24,7 +24,8 @@ def judged(skill: str, language: str = "english", **changes: Any) -> QuestionEva
 
 
 def test_a_skill_without_a_shared_word_does_not_reject() -> None:
-    assert judged(SKILL).recommendation == "accept"
+    found = judged(SKILL)
+    assert (found.recommendation, found.scores["query_relevance"] is not None) == ("inconclusive", True)
 
 
 def test_another_topic_altogether_rejects_and_is_told() -> None:
@@ -39,7 +40,7 @@ def test_without_a_sentence_model_few_shared_words_leave_it_open(monkeypatch: py
         found = judged(skill)
         assert (found.recommendation, found.scores["query_relevance"]) == ("inconclusive", None)
         assert any("it shares few words with the request" in text for text in found.rests_on)
-    assert judged("Equal groups of apples").recommendation == "accept"
+    assert judged("Equal groups of apples").scores["query_relevance"] is not None
 
 
 SPANISH = {
@@ -54,7 +55,7 @@ def test_readability_is_not_measured_for_spanish_and_the_result_says_so() -> Non
     assert found.scores["grade_alignment"] is None
     assert found.rests_on[0] == "it is in Spanish: readability is not measured for Spanish, so its grade has no score"
     assert found.di_scores["format_alignment"] == 0.8  # its steps are seen
-    assert found.recommendation == "accept"
+    assert found.recommendation == "inconclusive"
 
 
 @pytest.mark.parametrize("stem", ["¿Cuál es la derivada de x³?", "Bestimme die Ableitung von x³.", "x³的导数是什么？"])
@@ -77,10 +78,11 @@ def test_everyday_words_are_no_topics_of_the_upper_grades(stem: str) -> None:
 def test_an_offline_verdict_says_what_it_rests_on_in_result_and_report() -> None:
     found = ResponseEvaluator().evaluate_response({"grade": 3, "skill": SKILL}, {"data": [question()]})
     first = found.question_evaluations[0]
+    report = generate_report(found)
     assert first.rests_on[0].startswith("no subject was named")
-    assert "no judge read this" in first.rests_on[1]
-    assert "explanation_quality" in first.rests_on[1]
-    assert all(text in generate_report(found) for text in first.rests_on)
+    assert all(text in report for text in first.rests_on)
+    assert "offline scores are only known within bounds" in first.reason
+    assert "Ask a judge about 1 question: the verdict is open." in report
 
 
 def test_leakage_is_told_once() -> None:

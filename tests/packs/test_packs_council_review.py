@@ -180,23 +180,35 @@ def test_offline_padding_costs_conciseness_and_nothing_else_much() -> None:
     )
     changed = {name for name in WEIGHTS[FIVE] if plain.dimensions[name].value != padded.dimensions[name].value}
     assert changed == {"conciseness"}
-    assert (padded.score or 0) < (plain.score or 0)
+    assert (padded.dimensions["conciseness"].value or 0) < (plain.dimensions["conciseness"].value or 0)
+
+
+@pytest.mark.parametrize("rubric", [FIVE, FOUR])
+@pytest.mark.parametrize("city", ["Canberra", "Sydney"])
+def test_without_a_reviewer_nothing_is_reliable_whose_truth_only_a_reader_can_tell(rubric: str, city: str) -> None:
+    asked, told = "What is the capital of Australia?", f"The capital of Australia is {city}."
+    assert rubrica.evaluate(rubric, prompt=asked, response=told).verdict == "inconclusive"
+    by_points = rubrica.evaluate(rubrica.load(rubric).with_offline("point"), prompt=asked, response=told)
+    assert by_points.verdict == "caution"
 
 
 def test_offline_wrong_sums_lower_the_ceiling_step_by_step() -> None:
     asked = "What do 3 pens at 4 euros and 2 books at 9 euros cost?"
 
-    def verdict(response: str) -> str:
-        return rubrica.evaluate(FIVE, prompt=asked, response=response).verdict
+    def judged(response: str) -> Evaluation:
+        return rubrica.evaluate(FIVE, prompt=asked, response=response)
 
-    assert verdict("The pens cost 3 * 4 = 12 euros, the books 2 * 9 = 18 euros: 12 + 18 = 30 euros.") == "reliable"
-    assert verdict("The pens cost 3 * 4 = 12 euros, the books 2 * 9 = 16 euros: 12 + 16 = 28 euros.") == "caution"
-    assert verdict("The pens cost 3 * 4 = 14 euros, the books 2 * 9 = 16 euros: 14 + 16 = 30 euros.") == "unreliable"
+    none = judged("The pens cost 3 * 4 = 12 euros, the books 2 * 9 = 18 euros: 12 + 18 = 30 euros.")
+    one = judged("The pens cost 3 * 4 = 12 euros, the books 2 * 9 = 16 euros: 12 + 16 = 28 euros.")
+    most = judged("The pens cost 3 * 4 = 14 euros, the books 2 * 9 = 16 euros: 14 + 16 = 30 euros.")
+    assert [each.dimensions["accuracy"].bounds for each in (none, one, most)] == [(1, 10), (1, 6), (1, 4)]
+    assert [each.verdict for each in (none, one, most)] == ["inconclusive", "inconclusive", "unreliable"]
+    assert "could be unreliable or caution" in one.reason
 
 
 @given(st.text(max_size=300), st.text(max_size=100), st.sampled_from([FIVE, FOUR]))
 def test_any_text_gets_a_review_on_the_scale(response: str, prompt: str, rubric: str) -> None:
     evaluation = rubrica.evaluate(rubric, prompt=prompt, response=response)
-    assert evaluation.verdict in ("unreliable", "caution", "reliable")
+    assert evaluation.verdict in ("unreliable", "inconclusive")
     assert evaluation.score is not None
     assert 1 <= evaluation.score <= 10

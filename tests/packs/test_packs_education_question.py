@@ -65,6 +65,12 @@ def judged(response: str, prompt: str = REQUEST, **context: Any) -> rubrica.Eval
     return rubrica.evaluate(PACK, prompt=prompt, response=response, context={"grade": 4, **context})
 
 
+def by_points(response: str, prompt: str = REQUEST, **context: Any) -> rubrica.Evaluation:
+    """As the offline values alone decide."""
+    rubric = rubrica.load(PACK).with_offline("point")
+    return rubrica.evaluate(rubric, prompt=prompt, response=response, context={"grade": 4, **context})
+
+
 def marks(level: float = 8.0, **changed: float) -> dict[str, float]:
     return {**dict.fromkeys(TEN, level), **changed}
 
@@ -175,7 +181,7 @@ def test_the_other_dimensions_never_reject_alone(dimension: str) -> None:
 
 
 def test_topic_drift_alone_is_revised() -> None:
-    result = judged(question(), "Ratio and proportion: scale a recipe, medium, multiple choice")
+    result = by_points(question(), "Ratio and proportion: scale a recipe, medium, multiple choice")
     assert 4 <= (result.dimensions["query_relevance"].value or 0) < 7
     assert result.verdict == "revise"
 
@@ -281,7 +287,7 @@ def test_the_number_of_options_is_a_setting() -> None:
 
 
 def test_a_missing_option_lowers_the_format_and_does_not_reject() -> None:
-    whole, short = judged(question()), judged(question(options=["A) 7", "B) 70", "C) 700"]))
+    whole, short = by_points(question()), by_points(question(options=["A) 7", "B) 70", "C) 700"]))
     assert short.dimensions["format_compliance"].value == (whole.dimensions["format_compliance"].value or 0) - 3
     assert (whole.verdict, short.verdict) == ("accept", "revise")
 
@@ -308,7 +314,7 @@ def test_a_missing_score_is_no_obstacle_where_the_verdict_stands_anyway() -> Non
 
 
 def test_without_a_grade_its_alignment_does_not_apply() -> None:
-    result = rubrica.evaluate(PACK, prompt=REQUEST, response=question())
+    result = rubrica.evaluate(rubrica.load(PACK).with_offline("point"), prompt=REQUEST, response=question())
     assert result.dimensions["grade_alignment"].status == "not_applicable"
     assert (result.verdict, result.errors) == ("accept", ())
 
@@ -352,7 +358,7 @@ LOOK = "Look at the chart. Which digit is tallest?"
     ],
 )
 def test_a_picture_is_checked_for_description_and_mention(text: str, alt: str, score: float, verdict: str) -> None:
-    section = judged(question(question=text), images=[{"url": picture(), "alt": alt}]).sections["image"]
+    section = by_points(question(question=text), images=[{"url": picture(), "alt": alt}]).sections["image"]
     assert (section.score, section.verdict) == (pytest.approx(score), verdict)  # type: ignore[comparison-overlap]
 
 
@@ -421,14 +427,30 @@ def test_a_picture_has_no_part_in_the_overall_score() -> None:
 # --- without a model ------------------------------------------------------------------------------
 
 
-def test_without_a_model_a_sound_question_is_accepted_and_says_how_it_was_scored() -> None:
+def test_without_a_model_a_question_is_left_open_and_says_how_it_was_scored() -> None:
     result = judged(question())
-    assert (result.verdict, result.offline) == ("accept", True)
+    assert (result.verdict, result.offline) == ("inconclusive", True)
+    assert "offline scores are only known within bounds" in result.reason
     assert all(result.dimensions[name].confidence <= 0.5 for name in TEN)
+    assert by_points(question()).verdict == "accept"
+
+
+def test_without_a_model_a_false_key_that_only_a_reader_can_tell_is_not_accepted() -> None:
+    false = question(
+        question="Which city is the capital of Australia?",
+        options=["A) Canberra", "B) Perth", "C) Sydney", "D) Darwin"],
+        explanation="First, think of the largest city. Next, recall that the government sits there. So it is Sydney.",
+    )
+    assert judged(false, "Capital cities, multiple choice, medium").verdict == "inconclusive"
+
+
+def test_what_can_be_worked_out_is_known_to_be_right() -> None:
+    result = judged(question(question="What is 7 × 100?", explanation="First, 7 × 100 = 700. So the answer is 700."))
+    assert result.dimensions["correctness"].bounds == (6, 10)
 
 
 def test_without_a_model_a_bare_answer_is_no_explanation() -> None:
-    result = judged(question(explanation="It is the hundreds place."))
+    result = by_points(question(explanation="It is the hundreds place."))
     assert (result.dimensions["explanation_quality"].value or 0) <= 4
     assert result.sections["scaffolding"].verdict == "revise"
     assert result.verdict == "revise"
@@ -497,9 +519,10 @@ def test_mathematics_far_above_the_grade_is_rejected_and_near_it_is_not() -> Non
 
 @pytest.mark.parametrize("stem", [LOOK, "![A chart](chart.png) What is the value of the digit 7?"])
 def test_a_question_about_a_picture_that_is_missing_is_never_accepted(stem: str) -> None:
-    result = judged(question(question=stem))
+    result = by_points(question(question=stem))
     assert "picture-missing" in {gate.name for gate in result.gates if gate.fired}
     assert result.verdict == "revise"
+    assert judged(question(question=stem)).verdict == "inconclusive"  # revise or reject: which, a judge can tell
 
 
 def test_a_blank_or_broken_picture_is_never_accepted() -> None:
@@ -507,10 +530,10 @@ def test_a_blank_or_broken_picture_is_never_accepted() -> None:
     Image.new("RGB", (400, 300), "white").save(blank, "PNG")
     for data in (blank.getvalue(), b"no picture at all"):
         url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
-        result = judged(question(question=LOOK), images=[{"url": url, "alt": ALT}])
+        result = by_points(question(question=LOOK), images=[{"url": url, "alt": ALT}])
         assert "picture-unusable" in {gate.name for gate in result.gates if gate.fired}
         assert result.verdict == "revise"
-    assert judged(question(question=LOOK), images=[{"url": picture(), "alt": ALT}]).verdict == "accept"
+    assert by_points(question(question=LOOK), images=[{"url": picture(), "alt": ALT}]).verdict == "accept"
 
 
 @pytest.mark.parametrize(

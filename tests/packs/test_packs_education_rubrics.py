@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 import rubrica
@@ -15,10 +13,16 @@ OTHERS = ("education-solution", "education-hint", "education-misconception", "ed
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_each_has_examples_of_every_verdict(name: str) -> None:
-    verdicts = Counter(expected_verdict(case) for case in examples(PACK) if case.rubric == name and case.expect)
-    assert verdicts.total() >= 6
-    assert set(verdicts) == {"accept", "revise", "reject"}
+def test_each_has_examples_of_every_verdict_by_points_of_which_a_judge_decides_all_but_rejects(name: str) -> None:
+    cases = [case for case in examples(PACK) if case.rubric == name and case.expect]
+    by_points = rubrica.load(name).with_offline("point")
+    assert len(cases) >= 6
+    assert {rubrica.evaluate(by_points, context=case.context).verdict for case in cases} == {
+        "accept",
+        "revise",
+        "reject",
+    }
+    assert {expected_verdict(case) for case in cases} == {"reject", "inconclusive"}
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -62,7 +66,7 @@ def test_the_question_pack_has_notes_for_many_subjects(subject: str) -> None:
 @pytest.mark.parametrize("name", ["education-solution", "education-misconception"])
 def test_words_that_say_nothing_gain_nothing(name: str) -> None:
     """Praise after a wrong result used to hide it, and any words after a word too few were a diagnosis."""
-    gained = {one.probe for one in rubrica.probe(name).exceeding(0.05)}
+    gained = {one.probe for one in rubrica.probe(rubrica.load(name).with_offline("point")).exceeding(0.05)}
     assert gained <= {"keywords"}, "a heap of the right words can only be told by a judge"
 
 
@@ -74,12 +78,14 @@ def test_words_that_say_nothing_gain_nothing(name: str) -> None:
     ],
 )
 def test_a_problem_over_again_is_no_answer_to_it(name: str, problem: str, rest: str) -> None:
-    result = rubrica.evaluate(name, prompt=problem, response=f"{problem} {rest}")
+    rubric = rubrica.load(name).with_offline("point")
+    result = rubrica.evaluate(rubric, prompt=problem, response=f"{problem} {rest}")
     assert result.verdict == "revise"
     assert "repeats-the-problem" in {gate.name for gate in result.gates if gate.fired}
 
 
 def test_words_that_fit_any_mistake_are_no_diagnosis() -> None:
     kind = "A wonderful question, and one that shows how much the class has grown. With time all will become clear."
-    result = rubrica.evaluate("education-misconception", prompt="Problem: 1/2 + 1/3. Answered: 2/5.", response=kind)
+    rubric = rubrica.load("education-misconception").with_offline("point")
+    result = rubrica.evaluate(rubric, prompt="Problem: 1/2 + 1/3. Answered: 2/5.", response=kind)
     assert (result.verdict, result.dimensions["diagnosis"].value) == ("reject", 3)

@@ -91,14 +91,15 @@ def recommendations(
 ) -> tuple[str, ...]:
     """What to do next, in sentences; the most pressing is not always the first."""
     told: list[str] = []
-    if overall is not None:
-        enough = overall >= GOOD_ENOUGH
-        told.append(f"Overall quality is {'good enough' if enough else 'too low'}: {overall:.2f} of 1.")
     verdicts = report["quality_distribution"]
+    if overall is not None:
+        quality = "good enough" if overall >= GOOD_ENOUGH else "too low"
+        known = "an estimate while verdicts are open" if verdicts["inconclusive"] else quality
+        told.append(f"Overall quality is {known}: {overall:.2f} of 1.")
     actions = {
         "reject": "Write {} anew: rejected.",
         "revise": "Revise {} as the suggestions say.",
-        "inconclusive": "Judge {} again: not everything could be scored.",
+        "inconclusive": "Ask a judge about {}: the verdict is open.",
     }
     told += [action.format(count_of(verdicts[name], "question")) for name, action in actions.items() if verdicts[name]]
     count, grade = report["count_compliance"], report["grade_compliance"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.packs.library import load
 from rubrica.report.figures import count_of
 from rubrica.report.titles import dimension_title, section_title
@@ -75,6 +76,8 @@ def _questions(evaluation: ResponseEvaluation) -> Iterator[str]:
 
 def _question(item: QuestionEvaluation) -> Iterator[str]:
     yield f"Question {item.question_id + 1}: {item.recommendation} ({_figure(item.overall_score)})"
+    if item.recommendation == INCONCLUSIVE:
+        yield f"  {item.reason}"
     for name in SECTIONS:
         section = item.section(name)
         verdict = f" {section.recommendation}" if section.recommendation else ""
