@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from random import Random
+from statistics import fmean
 
 import msgspec
 
@@ -72,6 +73,11 @@ def found_at(allowed: float, scores: Sequence[float], wanted: Sequence[bool]) ->
 def share_of(holds: Sequence[bool]) -> Statistic:
     """The share of texts for which something holds."""
     return lambda places: sum(holds[at] for at in places) / len(places) if places else None
+
+
+def mean_of(values: Sequence[float]) -> Statistic:
+    """The mean of what texts, or pairs of them, are credited with."""
+    return lambda places: fmean(values[at] for at in places) if places else None
 
 
 def area(low: Sequence[float], high: Iterable[float]) -> float:

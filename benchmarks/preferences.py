@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from training.preferences import JudgedPair, judged_pairs
 
@@ -23,7 +22,7 @@ from rubrica.packs.validity import Figure
 from rubrica.text.answer_preference import answer_preference
 from rubrica.text.texts import Texts
 
-from .figures import measured
+from .figures import mean_of, measured
 from .safety import data
 
 PACK = "answer-quality"
@@ -86,4 +85,4 @@ def figures(pairs: Sequence[EvaluatedPair]) -> Iterator[Figure]:
 def _measured(score: str, measure: str, pairs: Sequence[EvaluatedPair], credits: Sequence[float]) -> Figure:
     about = Figure(score, TITLE, 0, measure, 0.0)
     groups = [each.pair.request for each in pairs]
-    return measured(about, groups, lambda places: fmean(credits[at] for at in places) if places else None)
+    return measured(about, groups, mean_of(credits))

@@ -39,7 +39,7 @@ from rubrica.text.risk import risk
 from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
-from . import education, preferences
+from . import education, preferences, rated_pairs
 from .conversation import apart_cues
 from .figures import found_at, measured, rank_correlation, ranked_above, share_of
 from .questions import copies, is_apart, rejected, told_faults
@@ -75,6 +75,7 @@ def figures() -> Iterator[Figure]:
     yield from _worked_sums()
     yield from education.figures()
     yield from _question_checks()
+    yield from rated_pairs.figures(rated_pairs.rated_pairs())
 
 
 def _offline_scores(pack: str) -> Iterator[Figure]:

@@ -20,7 +20,8 @@ it against labels of your own.
 
 Figures come from `make bench-quality`, on texts that the recipe or its weights were not made from. The range in
 brackets holds the true figure 95 times in 100 for texts of that kind. On texts of another kind expect less: a score
-that was *not measured* is a sign, not a verdict."""
+that was *not measured* is a sign, not a verdict. Chance puts the better of two texts first in 0.50 of the pairs: where
+the range begins there or below, treat the score as no better than that."""
 
 
 def validity_page() -> str:
@@ -65,18 +66,27 @@ def _card(rubric: Rubric, name: str, axis: Axis, card: ScoreCard) -> Iterator[st
     if axis.asks:
         yield f"**Measures.** {' '.join(axis.asks.split())}"
     yield f"**Offline, rests on.** {card.rests_on}"
-    yield _measured(figures_of(rubric.name, name))
+    yield _measured(figures_of(rubric.name, name), axis)
     if card.failures:
         yield "**Known failures.**"
         yield table(("asked", "text", "offline", "why"), [_failure(rubric, name, failure) for failure in card.failures])
     yield f"**Not for.** {card.not_for}"
 
 
-def _measured(figures: tuple[Figure, ...]) -> str:
+def _measured(figures: tuple[Figure, ...], axis: Axis | None = None) -> str:
     if not figures:
-        return "**Agreement with people.** Not measured."
+        return f"**Agreement with people.** Not measured{_unmeasured(axis)}."
     rows = [(figure.data, f"{figure.texts:,}", figure.measure, _value(figure), figure.goal) for figure in figures]
     return "**Agreement with people.**\n\n" + table(("data", "texts", "measure", "value", "goal"), rows)
+
+
+def _unmeasured(axis: Axis | None) -> str:
+    """Why a score has no figures, where that lies in how it is scored."""
+    if axis is None or axis.offline is not None:
+        return ""
+    if axis.kind == "judge":
+        return ": without a judge it has no score"
+    return ": code works it out from what the case states"
 
 
 def _value(figure: Figure) -> str:
@@ -86,8 +96,9 @@ def _value(figure: Figure) -> str:
 
 def _failure(rubric: Rubric, name: str, failure: KnownFailure) -> tuple[str, str, str, str]:
     """A failure with what the rubric gives for it today."""
-    found = rubrica.evaluate(rubric, prompt=failure.prompt, response=failure.response).dimensions[name]
+    found = rubrica.evaluate(rubric, context=failure.context).dimensions[name]
     value = f"{found.value:g} of {found.high:g}" if found.value is not None else "no score"
     if found.bounds is not None:
         value += f" ({found.bounds[0]:g} to {found.bounds[1]:g})"
-    return " ".join(failure.prompt.split()), " ".join(failure.response.split()), value, failure.says
+    asked = " / ".join([*(said for said, _ in failure.earlier), failure.prompt])
+    return " ".join(asked.split()), " ".join(failure.response.split()), value, failure.says

@@ -38,7 +38,7 @@ def test_cards_and_figures_are_about_scores_that_exist() -> None:
 
 @pytest.mark.parametrize(("rubric", "score", "failure"), FAILURES)
 def test_a_known_failure_still_scores_at_least_half(rubric: str, score: str, failure: KnownFailure) -> None:
-    found = rubrica.evaluate(rubric, prompt=failure.prompt, response=failure.response).dimensions[score]
+    found = rubrica.evaluate(rubric, context=failure.context).dimensions[score]
     assert found.share is not None
     assert found.share >= 0.4, "it is no failure any more: take it off the card"
 

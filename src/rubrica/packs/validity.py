@@ -12,6 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
+from rubrica.model.context import Context, Round
 from rubrica.model.rubric import Rubric
 
 from .library import find, load
@@ -45,6 +46,13 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     response: str
     prompt: str = ""
+    earlier: tuple[tuple[str, str], ...] = ()  # rounds: what was said, and the reply
+
+    @property
+    def context(self) -> Context:
+        """What the score is asked about."""
+        rounds = tuple(Round(prompt=said, response=reply) for said, reply in self.earlier)
+        return Context(prompt=self.prompt, response=self.response, round_history=rounds)
 
 
 class ScoreCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
