@@ -40,8 +40,8 @@ def grade_table(summary: Data, noun: str) -> Table:
         rubric = load(RUBRIC)
         table.add_row("weakest", ", ".join(f"{dimension_title(name, rubric)} {mean:.2f}" for mean, name in weak[:3]))
     if summary["offline_questions"]:
-        asked = f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone"
-        table.add_row("note", f"{asked}: what a reader judges rests there on what code can count (`rests_on`)")
+        offline = f"{count_of(summary['offline_questions'], 'question')} scored offline"
+        table.add_row("note", f"{offline}, by code; where only a reader can tell, these scores are estimates")
     return table
 
 
