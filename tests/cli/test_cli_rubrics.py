@@ -52,6 +52,15 @@ def test_show_json_is_a_document_that_loads_again(cli: Cli, tiny: Path, tmp_path
     assert load(copy).hash == load(tiny).hash
 
 
+def test_show_yaml_is_the_document_as_its_author_wrote_it(cli: Cli, tiny: Path, tmp_path: Path) -> None:
+    assert cli("show", tiny, "--yaml").stdout == tiny.read_text()
+    copy = tmp_path / "mine.yaml"
+    copy.write_text(cli("show", "answer-quality", "--yaml").stdout)
+    assert load(copy).hash == load("answer-quality").hash
+    assert "# Five dimensions are judged from 1 to 10" in copy.read_text()
+    assert cli("show", tiny, "--yaml", "--json").exit_code == 2
+
+
 def test_show_says_what_each_score_is_worth_and_where_more_is_said(cli: Cli, tiny: Path) -> None:
     page = " ".join(cli("show", "answer-quality").stdout.split())
     accuracy, score = figures_of("answer-quality", "accuracy")[0], figures_of("answer-quality", "score")[0]

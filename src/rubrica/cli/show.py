@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -14,6 +15,7 @@ from rubrica.model.decisions import Gate, Profiles, Verdict
 from rubrica.model.dimensions import Axis, Dimension
 from rubrica.model.judge_options import ContextName
 from rubrica.model.rubric import Rubric
+from rubrica.packs.library import text_of
 from rubrica.packs.validity import ScoreCard, agreement_of, card_place, cards_of
 from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json
@@ -28,13 +30,22 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica show answer-quality
-  rubrica show my-rubric.yaml --json"""
+  rubrica show my-rubric.yaml --json
+  rubrica show answer-quality --yaml > my-rubric.yaml"""
+AsWritten = Annotated[
+    bool, typer.Option("--yaml", help="Print the document as its author wrote it, to make one of your own from it.")
+]
 
 
 @app.command(epilog=EXAMPLES)
-def show(rubric: RubricArgument, as_json: AsJson = False) -> None:
+def show(rubric: RubricArgument, as_json: AsJson = False, as_written: AsWritten = False) -> None:
     """Show what a rubric asks, weighs and decides."""
+    if as_json and as_written:
+        raise typer.BadParameter("choose one", param_hint="--json, --yaml")
     loaded = rubric_of(rubric)
+    if as_written:
+        typer.echo(printable_json(text_of(rubric)), nl=False)
+        return
     if as_json:
         typer.echo(printable_json(loaded.model_dump_json(exclude_defaults=True, indent=2)))
     else:
