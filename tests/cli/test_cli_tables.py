@@ -130,6 +130,23 @@ def test_a_run_is_a_table_with_a_row_for_each_record(cli: Cli, run: Path, tmp_pa
         assert pl.read_parquet(path).schema["score"] == pl.Float64
 
 
+def test_a_table_has_what_estimates_lie_between_and_how_surely_a_type_was_found(
+    cli: Cli, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    cases = write_lines([{"id": "open", "prompt": "What is the capital of Canada?", "response": "Ottawa."}])
+    for bulk in ("--bulk", "--no-bulk"):
+        cli("run", cases, "-r", "answer-quality", "--offline", bulk, "-o", tmp_path / bulk, "--baseline", "off")
+        cli("export", tmp_path / bulk, "-o", tmp_path / f"{bulk}.csv")
+        (row,) = exported(tmp_path / f"{bulk}.csv")
+        assert (float(row["score_low"]), float(row["score_high"])) == (10, 100)
+        assert row["profile"] == "FACTUAL"
+        assert 0.5 < float(row["profile_confidence"]) < 1
+    cli("run", cases, "-r", "speed-demon", "-c", "response_time=5", "-o", tmp_path / "exact", "--baseline", "off")
+    cli("export", tmp_path / "exact", "-o", tmp_path / "exact.csv")
+    (row,) = exported(tmp_path / "exact.csv")
+    assert (row.get("score"), row.get("score_low") or None) == ("1.0", None)
+
+
 def test_a_table_is_not_written_over_another_or_in_an_unknown_form(cli: Cli, run: Path, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("mine")
     assert "t.csv exists; add --force" in cli("export", run, "-o", tmp_path / "t.csv").stderr
