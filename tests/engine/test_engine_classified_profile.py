@@ -52,7 +52,9 @@ def test_a_missing_type_is_found_from_the_prompt_and_told_with_its_confidence() 
     assert (found.profile, found.threshold, found.verdict) == ("FACTUAL", 3, "pass")
     assert found.classified is not None
     assert found.classified.by == "offline"
-    assert found.notes == (f"question_type: FACTUAL (classified offline, {found.classified.confidence:.2f})",)
+    assert found.notes == (
+        f"question_type: FACTUAL (classified offline, confidence {found.classified.confidence:.2f})",
+    )
 
 
 def test_a_type_that_is_given_is_not_classified() -> None:
@@ -183,7 +185,9 @@ def test_where_the_type_is_unclear_the_judge_is_asked_and_its_cost_counts() -> N
     assert (found.profile, found.verdict, judge.asked) == ("ANALYTICAL", "fail", 1)
     assert found.classified is not None
     assert (found.classified.by, found.classified.confidence > 0.9) == ("judge", True)
-    assert found.notes == (f"question_type: ANALYTICAL (classified by the judge, {found.classified.confidence:.2f})",)
+    assert found.notes == (
+        f"question_type: ANALYTICAL (classified by the judge, confidence {found.classified.confidence:.2f})",
+    )
     assert found.cost == Cost(0.02, 100, 5)
 
 

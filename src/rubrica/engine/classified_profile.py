@@ -78,7 +78,7 @@ def classified_terms(
     if not plausible:
         return None
     (first, confidence), *rest = sorted(plausible.items(), key=lambda pair: -pair[1])
-    note = f"{profiles.by}: {first} ({answer.words}, {confidence:.2f})"
+    note = f"{profiles.by}: {first} ({answer.words}, confidence {confidence:.2f})"
     if rest:
         note += "".join(f", or {name} ({chance:.2f})" for name, chance in rest)
     wanted = context.lookup(profiles.by)
