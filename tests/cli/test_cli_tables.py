@@ -300,5 +300,16 @@ def test_verdicts_that_offline_scores_leave_open_are_counted_with_what_settles_t
 def test_a_curriculum_says_how_many_questions_need_a_judge(cli: Cli, questions: Path, tmp_path: Path) -> None:
     result = cli("curriculum", "evaluate", questions, "--offline", "--map", "question=Item", "-o", tmp_path / "run")
     told = " ".join(result.stdout.split())
+    assert "mean –, median – verdicts" in told
     assert "1 of 1 verdict is inconclusive: scored offline" in told
     assert "--judge MODEL asks a model" in told
+
+
+def test_a_curriculum_calls_the_quality_that_no_judge_scored_an_estimate(cli: Cli, write_lines: WriteLines) -> None:
+    question = {
+        "question": "What is 6 × 7?", "options": ["A) 36", "B) 42", "C) 48", "D) 54"], "answer": "B", "grade": 3,
+        "skill": "multiply within 100", "explanation": "Six groups of seven: 6 × 7 = 42, because 6 × 6 = 36.",
+        "type": "mcq", "difficulty": "easy",
+    }  # fmt: skip
+    told = cli("curriculum", "evaluate", write_lines([question]), "--offline").stdout
+    assert re.search(r"quality +mean [\d.]+ %, median [\d.]+ %, estimated offline", told)

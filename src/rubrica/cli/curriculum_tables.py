@@ -30,7 +30,8 @@ def grade_table(summary: Data, noun: str) -> Table:
     table.add_row("questions", f"{summary['total_questions']:,} from {done:,} of {all_of_them:,} {noun}")
     times, scores = summary["durations"], summary["scores"]
     table.add_row("duration", f"mean {_time(times['mean'])}, p95 {_time(times['p95'])}, p99 {_time(times['p99'])}")
-    table.add_row("quality", f"mean {_percent(scores['mean'])}, median {_percent(scores['median'])}")
+    estimated = ", estimated offline" if summary["offline_questions"] and scores["mean"] is not None else ""
+    table.add_row("quality", f"mean {_percent(scores['mean'])}, median {_percent(scores['median'])}{estimated}")
     table.add_row("verdicts", _verdicts(summary["quality_distribution"]))
     table.add_row("errors", _errors(summary["error_taxonomy"], "total_errors"))
     weak = sorted(
