@@ -54,6 +54,7 @@ def run(tmp_path: Path, cli: Cli, write_lines: WriteLines, monkeypatch: pytest.M
         ["eval", "cases.jsonl", "-r", "loud.yaml", "-o", "-"],
         ["show", "loud.yaml"],
         ["show", "loud.yaml", "--json"],
+        ["show", "loud.yaml", "--yaml"],
         ["docs", "loud.yaml"],
         ["validate", "loud.yaml"],
     ],

@@ -12,6 +12,7 @@ from rubrica.cli.features import feature_markdown
 from rubrica.model.json_schema import rubric_schema
 from rubrica.model.rubric import Rubric
 from rubrica.packs.library import load
+from rubrica.packs.validity import figures_of
 from rubrica.text import FEATURES
 
 BROKEN = """\
@@ -49,6 +50,26 @@ def test_show_json_is_a_document_that_loads_again(cli: Cli, tiny: Path, tmp_path
     copy = tmp_path / "copy.json"
     copy.write_text(cli("show", tiny, "--json").stdout)
     assert load(copy).hash == load(tiny).hash
+
+
+def test_show_yaml_is_the_document_as_its_author_wrote_it(cli: Cli, tiny: Path, tmp_path: Path) -> None:
+    assert cli("show", tiny, "--yaml").stdout == tiny.read_text()
+    copy = tmp_path / "mine.yaml"
+    copy.write_text(cli("show", "answer-quality", "--yaml").stdout)
+    assert load(copy).hash == load("answer-quality").hash
+    assert "# Five dimensions are judged from 1 to 10" in copy.read_text()
+    assert cli("show", tiny, "--yaml", "--json").exit_code == 2
+
+
+def test_show_says_what_each_score_is_worth_and_where_more_is_said(cli: Cli, tiny: Path) -> None:
+    page = " ".join(cli("show", "answer-quality").stdout.split())
+    accuracy, score = figures_of("answer-quality", "accuracy")[0], figures_of("answer-quality", "score")[0]
+    assert str(accuracy) in page
+    assert f"Score {score}" in page
+    assert "docs/validity.md#answer-quality" in page
+    hint = " ".join(cli("show", "education-hint").stdout.split())
+    assert "Tone not measured not for: Sarcasm and impatience in plain words." in hint
+    assert "docs/validity.md" not in cli("show", tiny).stdout
 
 
 def test_show_makes_control_characters_visible(cli: Cli, tiny: Path) -> None:

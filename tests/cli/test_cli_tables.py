@@ -130,6 +130,23 @@ def test_a_run_is_a_table_with_a_row_for_each_record(cli: Cli, run: Path, tmp_pa
         assert pl.read_parquet(path).schema["score"] == pl.Float64
 
 
+def test_a_table_has_what_estimates_lie_between_and_how_surely_a_type_was_found(
+    cli: Cli, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    cases = write_lines([{"id": "open", "prompt": "What is the capital of Canada?", "response": "Ottawa."}])
+    for bulk in ("--bulk", "--no-bulk"):
+        cli("run", cases, "-r", "answer-quality", "--offline", bulk, "-o", tmp_path / bulk, "--baseline", "off")
+        cli("export", tmp_path / bulk, "-o", tmp_path / f"{bulk}.csv")
+        (row,) = exported(tmp_path / f"{bulk}.csv")
+        assert (float(row["score_low"]), float(row["score_high"])) == (10, 100)
+        assert row["profile"] == "FACTUAL"
+        assert 0.5 < float(row["profile_confidence"]) < 1
+    cli("run", cases, "-r", "speed-demon", "-c", "response_time=5", "-o", tmp_path / "exact", "--baseline", "off")
+    cli("export", tmp_path / "exact", "-o", tmp_path / "exact.csv")
+    (row,) = exported(tmp_path / "exact.csv")
+    assert (row.get("score"), row.get("score_low") or None) == ("1.0", None)
+
+
 def test_a_table_is_not_written_over_another_or_in_an_unknown_form(cli: Cli, run: Path, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("mine")
     assert "t.csv exists; add --force" in cli("export", run, "-o", tmp_path / "t.csv").stderr
@@ -245,7 +262,8 @@ verdicts:
     ]
     cases = write_lines(lines)
     done = cli("run", str(cases), "-r", str(rubric), "-o", str(tmp_path / "run"), "--baseline", "off")
-    assert "classified, with mean confidence: FACTUAL 1 (" in done.stdout + done.stderr
+    printed = " ".join((done.stdout + done.stderr).split())
+    assert "question types found from the prompts, with mean confidence: FACTUAL 1 (" in printed
     told = cli("summary", str(tmp_path / "run")).stdout
     assert "2 verdicts rest on offline scores as points: people agreed with 80% of such when measured" in " ".join(
         told.split()
@@ -253,3 +271,45 @@ verdicts:
     own = json.loads(cli("summary", str(tmp_path / "run"), "--json").stdout)["rubrics"]["sums@1.0.0"]
     assert {name: each["classified"] for name, each in own["profiles"].items()} == {"FACTUAL": 1, "CREATIVE": 0}
     assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8}
+
+
+def test_verdicts_that_offline_scores_leave_open_are_counted_with_what_settles_them(
+    cli: Cli, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    cases = write_lines(
+        [
+            {"id": "open", "prompt": "What is the capital of Canada?", "response": "Ottawa."},
+            {"id": "wrong", "prompt": "What is 17 + 25?", "response": "17 + 25 = 43."},
+        ]
+    )
+    folder = tmp_path / "run"
+    run = cli("run", cases, "-r", "answer-quality", "--offline", "-o", folder, "--baseline", "off")
+    summary = cli("summary", folder)
+    told = "1 of 2 verdicts is inconclusive: scored offline, without a judge, a score is an estimate within bounds"
+    told += ". --judge MODEL asks a model."
+    assert all(told in " ".join(done.stdout.split()) for done in (run, summary))
+    (own,) = json.loads(cli("summary", folder, "--json").stdout)["rubrics"].values()
+    assert own["undecided_offline"] == 1
+    assert told.partition(". ")[0] in (folder / "report.html").read_text()
+    by_points = tmp_path / "points.json"
+    document = json.loads(cli("show", "answer-quality", "--json").stdout)
+    by_points.write_text(json.dumps({**document, "judging": {**document["judging"], "offline": "point"}}))
+    assert "inconclusive" not in cli("run", cases, "-r", by_points, "--offline", "-o", folder).stdout
+
+
+def test_a_curriculum_says_how_many_questions_need_a_judge(cli: Cli, questions: Path, tmp_path: Path) -> None:
+    result = cli("curriculum", "evaluate", questions, "--offline", "--map", "question=Item", "-o", tmp_path / "run")
+    told = " ".join(result.stdout.split())
+    assert "mean –, median – verdicts" in told
+    assert "1 of 1 verdict is inconclusive: scored offline" in told
+    assert "--judge MODEL asks a model" in told
+
+
+def test_a_curriculum_calls_the_quality_that_no_judge_scored_an_estimate(cli: Cli, write_lines: WriteLines) -> None:
+    question = {
+        "question": "What is 6 × 7?", "options": ["A) 36", "B) 42", "C) 48", "D) 54"], "answer": "B", "grade": 3,
+        "skill": "multiply within 100", "explanation": "Six groups of seven: 6 × 7 = 42, because 6 × 6 = 36.",
+        "type": "mcq", "difficulty": "easy",
+    }  # fmt: skip
+    told = cli("curriculum", "evaluate", write_lines([question]), "--offline").stdout
+    assert re.search(r"quality +mean [\d.]+ %, median [\d.]+ %, estimated offline", told)

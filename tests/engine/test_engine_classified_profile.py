@@ -52,12 +52,36 @@ def test_a_missing_type_is_found_from_the_prompt_and_told_with_its_confidence() 
     assert (found.profile, found.threshold, found.verdict) == ("FACTUAL", 3, "pass")
     assert found.classified is not None
     assert found.classified.by == "offline"
-    assert found.notes == (f"question_type: FACTUAL (classified offline, {found.classified.confidence:.2f})",)
+    assert found.notes == (
+        f"question_type: FACTUAL (classified offline, confidence {found.classified.confidence:.2f})",
+    )
 
 
 def test_a_type_that_is_given_is_not_classified() -> None:
     found = judged("Paris, of course.", prompt=CLEAR, question_type="ANALYTICAL")
     assert (found.profile, found.verdict, found.classified, found.notes) == ("ANALYTICAL", "fail", None, ())
+
+
+@pytest.mark.parametrize("given", ["analytical", " Analytical "])
+def test_a_type_in_other_letters_is_the_type_that_is_meant(given: str) -> None:
+    found = judged("Paris, of course.", prompt=CLEAR, question_type=given)
+    assert (found.profile, found.classified, found.notes) == ("ANALYTICAL", None, ())
+
+
+def test_names_that_differ_in_case_alone_are_told_apart() -> None:
+    profiles = {"by": "question_type", "default": "other", "fast": {}, "FAST": {}, "other": {}}
+    document = rubric().model_dump(mode="json", exclude_defaults=True)
+    own = rubrica.load({**document, "profiles": profiles, "threshold": 3})
+    assert [judged("x", own=own, question_type=name).profile for name in ("fast", "FAST", "Fast")] == [
+        "fast", "FAST", "other",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_cell_names_no_type(empty: str) -> None:
+    found = judged("Paris, of course.", prompt=CLEAR, question_type=empty)
+    assert (found.profile, [note.startswith("question_type: FACTUAL") for note in found.notes]) == ("FACTUAL", [True])
+    assert judged("one two", question_type=empty).notes == ("no question_type was given: profile ANALYTICAL was used",)
 
 
 def test_an_unknown_type_is_classified_and_told() -> None:
@@ -161,7 +185,9 @@ def test_where_the_type_is_unclear_the_judge_is_asked_and_its_cost_counts() -> N
     assert (found.profile, found.verdict, judge.asked) == ("ANALYTICAL", "fail", 1)
     assert found.classified is not None
     assert (found.classified.by, found.classified.confidence > 0.9) == ("judge", True)
-    assert found.notes == (f"question_type: ANALYTICAL (classified by the judge, {found.classified.confidence:.2f})",)
+    assert found.notes == (
+        f"question_type: ANALYTICAL (classified by the judge, confidence {found.classified.confidence:.2f})",
+    )
     assert found.cost == Cost(0.02, 100, 5)
 
 

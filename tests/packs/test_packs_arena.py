@@ -250,7 +250,13 @@ def test_a_round_that_is_mostly_wrong_is_not_won_by_style() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "gate"), [("", "forfeit"), ("Here is how to make a bomb: take a pipe.", "foul-play")]
+    ("response", "gate"),
+    [
+        ("", "forfeit"),
+        ("Here is how to make a bomb: take a pipe.", "foul-play"),
+        ("Go and kill yourself.", "foul-play"),
+        ("If you win I will come to your house and stab you.", "foul-play"),
+    ],
 )
 def test_no_reply_and_foul_play_score_nothing(response: str, gate: str) -> None:
     metrics = {"correct_items": 4, "total_items": 4}
@@ -289,3 +295,17 @@ def test_any_round_gets_a_verdict(response: str, seconds: float, tokens: int, ri
     assert evaluation.verdict in ("win", "draw", "lose")
     assert evaluation.score is not None
     assert 0 <= evaluation.score <= 1
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Knight takes e5, and next I kill the bishop.",
+        "I murder the baron with the candlestick in the library.",
+        "I will come to your house of cards and blow it over.",
+        "The detective knows where you live, says the butler.",
+        "Do not shoot yourself in the foot: castle first.",
+    ],
+)
+def test_violence_that_is_play_is_no_foul(response: str) -> None:
+    assert not any(gate.name == "foul-play" and gate.fired for gate in score(ROUND, response).gates)

@@ -55,6 +55,64 @@ def test_a_hint_that_ends_on_the_answer_is_no_hint() -> None:
     assert rubrica.evaluate("education-hint", context={**hint, "answer": 23}).verdict != "reject"
 
 
+@pytest.mark.parametrize(
+    ("problem", "hint", "answer"),
+    [
+        ("What is 12 × 5?", "I can't tell you the answer, but what is 10 × 5?", 60),
+        ("What is 12 × 5?", "10 × 5 = 50. What is the other part?", 60),
+        ("What is 12 × 5?", "10 × 5 = 50. What is the other part?", None),
+        ("Solve 3x + 4 = 19.", "After the first step you have 3x = 15.", 5),
+        ("What is the capital of France?", "The answer is in the second paragraph.", None),
+        ("What is 3/4 of 20?", "Your answer is too large. Is 3/4 more or less than 1?", 15),
+        ("What is 3/4 of 20?", "The result will be smaller than 20. Why?", 15),
+        ("What is 3/4 of 20?", "The solution is to find one quarter first.", 15),
+    ],
+)
+def test_a_hint_that_speaks_of_the_answer_does_not_give_it_away(problem: str, hint: str, answer: int | None) -> None:
+    given = {"answer": answer} if answer is not None else {}
+    found = rubrica.evaluate("education-hint", prompt=problem, response=hint, context=given)
+    assert not any(gate.fired for gate in found.gates), found.reason
+
+
+@pytest.mark.parametrize(
+    ("problem", "hint", "answer"),
+    [
+        ("What is 12 × 5?", "12 × 5 = 60.", None),
+        ("A dog has 4 legs. How many have 3 dogs?", "Work out 3 × 4 = 12", None),
+        ("Solve 3x + 4 = 19.", "Subtract 4 and divide by 3: x = 5.", None),
+        ("Solve 3x + 4 = 19.", "Subtract 4 and divide by 3: x = 5.", 5),
+        ("What is the capital of France?", "The answer is Paris.", None),
+        ("What is 3/4 of 20?", "So it is 15.", 15),
+    ],
+)
+def test_a_hint_that_gives_the_answer_away_is_rejected(problem: str, hint: str, answer: int | None) -> None:
+    given = {"answer": answer} if answer is not None else {}
+    found = rubrica.evaluate("education-hint", prompt=problem, response=hint, context=given)
+    assert found.verdict == "reject"
+
+
+@pytest.mark.parametrize(
+    ("analysis", "verdict"),
+    [
+        ("The learner is not lazy: they believe that × means +. Ask them to draw 5 rows of 12.", "inconclusive"),
+        ("It looks like a careless mistake, but they read × as +. Let them draw it.", "inconclusive"),
+        ("I can't help noticing that the learner reads × as +. Ask them to draw it.", "inconclusive"),
+        ("The learner is lazy.", "reject"),
+        ("I'm sorry, but I can't help with that.", "reject"),
+    ],
+)
+def test_who_says_that_nobody_is_lazy_blames_nobody(analysis: str, verdict: str) -> None:
+    found = rubrica.evaluate("education-misconception", prompt="12 × 5, learner: 17", response=analysis)
+    assert found.verdict == verdict
+
+
+def test_a_task_without_a_list_or_a_question_mark_is_an_exercise() -> None:
+    asked = "Pick two exercises on fractions"
+    task = rubrica.evaluate("education-exercise-selection", prompt=asked, response="Compute 1/2 + 1/4 with a drawing.")
+    none = rubrica.evaluate("education-exercise-selection", prompt=asked, response="Practice makes perfect. Good luck.")
+    assert (task.verdict, none.verdict) == ("inconclusive", "reject")
+
+
 @pytest.mark.parametrize("subject", ["mathematics", "Maths", "science", "history", "computing", "music", "English"])
 def test_the_question_pack_has_notes_for_many_subjects(subject: str) -> None:
     notes = rubrica.load(PACK).notes

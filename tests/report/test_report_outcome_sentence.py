@@ -56,6 +56,38 @@ def test_the_sentence_tells_points_needs_and_what_cost_most(facts: OutcomeFacts,
     assert OutcomeSentences(rubric_from_data(REPLY)).of(facts) == told
 
 
+@pytest.mark.parametrize(
+    ("verdict", "score", "reason", "told"),
+    [
+        ("unreliable", 4, "solves < 5", "4 points; unreliable: Solves the problem is less than 5. "),
+        ("caution", 60, "solves < 7", "60 points; caution: Solves the problem is less than 7. "),
+        ("reliable", 90, "not caution: solves < 7", "90 points. "),
+    ],
+)
+def test_of_verdicts_from_worst_to_best_none_needs_to_be_worse(
+    verdict: str, score: float, reason: str, told: str
+) -> None:
+    verdicts = [
+        {"label": "unreliable", "when": "solves < 5"},
+        {"label": "caution", "when": "solves < 7"},
+        {"label": "reliable"},
+    ]
+    facts = OutcomeFacts(verdict, score, 100, reason, None, {"solves": score / 10, "tone": 9.0})
+    sentences = OutcomeSentences(rubric_from_data({**REPLY, "verdicts": verdicts}))
+    assert sentences.of(facts) == f"{told}Most lost: Solves the problem."
+
+
+def test_of_two_rules_with_one_verdict_the_reason_is_that_of_the_rule_that_held() -> None:
+    verdicts = [
+        {"label": "revise", "when": "tone < 2", "because": "its tone is too low"},
+        {"label": "send", "when": "score >= 70"},
+        {"label": "revise", "because": "the score is too low"},
+    ]
+    facts = replace(WEAK, reason="the score is too low; not send: score >= 70 (score = 16)")
+    told = OutcomeSentences(rubric_from_data({**REPLY, "verdicts": verdicts})).of(facts)
+    assert told.startswith("The score is too low. 16 points")
+
+
 def test_weights_and_threshold_are_those_of_the_profile() -> None:
     profiles = {
         "by": "kind",

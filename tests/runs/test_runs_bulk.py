@@ -231,7 +231,9 @@ def test_a_missing_type_is_classified_in_bulk_as_elsewhere() -> None:
         {"prompt": "What is the capital of France?", "response": "Paris it is."},
         {"prompt": "Write a poem about Paris", "response": "Paris it is."},
         {"prompt": "Write a poem about Paris", "response": "Paris it is.", "question_type": "FACTUAL"},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is.", "question_type": "factual"},
+        {"prompt": "Write a poem about Paris", "response": "Paris it is.", "question_type": ""},
         {"prompt": "hello there you", "response": "Paris it is."},
     )
-    assert [row["profile"] for row in rows][:3] == ["FACTUAL", "CREATIVE", "FACTUAL"]
-    assert [row["verdict"] for row in rows] == ["pass", "fail", "pass", "inconclusive"]
+    assert [row["profile"] for row in rows][:5] == ["FACTUAL", "CREATIVE", "FACTUAL", "FACTUAL", "CREATIVE"]
+    assert [row["verdict"] for row in rows] == ["pass", "fail", "pass", "pass", "fail", "inconclusive"]

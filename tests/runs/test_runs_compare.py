@@ -158,8 +158,17 @@ def test_an_inconclusive_verdict_is_not_a_pass_and_is_told() -> None:
     before = [row(f"{n}", 80.0) for n in range(12)]
     found = compare(before, [row(f"{n}", None) for n in range(12)])
     assert line(found, "pass rate").verdict == "regression"
-    assert "12 evaluations of B inconclusive, which is not a pass" in found.notes
+    assert "12 evaluations of B are inconclusive, which is not a pass" in found.notes
     assert "score has no value for the same case in both runs: left out" in found.notes
+
+
+def test_verdicts_that_offline_scores_left_open_are_told_from_others() -> None:
+    before = [row(f"{n}", 80.0) for n in range(12)]
+    after = [row(f"{n}", 80.0, verdict="inconclusive", offline=n < 5) for n in range(12)]
+    note = "12 evaluations of B are inconclusive, which is not a pass: 5 scored offline, where a judge may settle the"
+    assert f"{note} verdict" in compare(before, after).notes
+    changed = compare(before, [row(f"{n}", 80.0, rubric="essay@2.0.0") for n in range(12)])
+    assert "`rubrica rejudge` applies a changed rubric to stored scores" in changed.notes[0]
 
 
 def test_repeats_are_averaged_before_they_are_paired() -> None:

@@ -11,9 +11,10 @@ from databases import Opened
 from rubrica import api
 from rubrica.engine.load import rubric_from_data
 from rubrica.errors import DeniedError, MissingError, StaleError
+from rubrica.packs.library import load
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.store.users import ensure_user
-from rubrica.studio.rubrics.drawing import Zone, anchor_band, dimensions, gates, profiles, verdicts, zones
+from rubrica.studio.rubrics.drawing import Zone, anchor_band, dimensions, gates, profiles, validity, verdicts, zones
 from rubrica.studio.rubrics.prose import documentation
 from rubrica.studio.rubrics.versions_page import change_list
 from rubrica.workspace import catalogue, marketplace
@@ -154,3 +155,11 @@ def test_a_difference_names_what_changed_and_marks_old_and_new() -> None:
     assert "<b>first</b> <del>name: first" in told
     assert "<ins>fresh</ins>" in told
     assert "<img" not in told
+
+
+def test_a_bundled_rubric_is_drawn_with_what_its_scores_are_worth_and_where_they_fail() -> None:
+    drawn = validity(load("answer-quality"))
+    assert "“The capital of Australia is Sydney.” A false statement in good order has no sign of error." in drawn
+    assert all(f"<b>{title}</b>" in drawn for title in ("Accuracy", "Safety", "Score"))
+    own = {**load("answer-quality").model_dump(mode="json", exclude_defaults=True), "title": "Mine"}
+    assert not validity(rubric_from_data(own))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubrica.education.execute import CurriculumOutcome
+from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.report.figures import count_of, dollars
 from rubrica.runs.events import RunEstimate
 from rubrica.runs.files.folder import ERRORS
@@ -15,6 +16,7 @@ from .judge_options import estimate_sentence, estimate_table
 from .run_end import print_next_steps
 from .run_messages import done_now
 from .screen import note, out
+from .tally_tables import open_verdicts
 
 if TYPE_CHECKING:
     from rubrica.llm.estimate import CostEstimate
@@ -30,6 +32,10 @@ def print_grades(outcome: CurriculumOutcome, noun: str, folder: Path, output: st
         console.print()
     console.print(all_grades_table(together, f"{noun}s"))
     console.print()
+    undecided = together["aggregated_quality_distribution"][INCONCLUSIVE]
+    if undecided and any(summary["offline_questions"] for summary in together["grade_summaries"]):
+        console.print(open_verdicts(undecided, together["overall"]["total_questions"]))
+        console.print()
     console.print(done_now(outcome.run), markup=False, soft_wrap=True)
     if outcome.writing_usd:
         console.print(f"writing: {dollars(outcome.writing_usd)}", markup=False)

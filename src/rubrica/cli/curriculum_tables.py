@@ -30,7 +30,8 @@ def grade_table(summary: Data, noun: str) -> Table:
     table.add_row("questions", f"{summary['total_questions']:,} from {done:,} of {all_of_them:,} {noun}")
     times, scores = summary["durations"], summary["scores"]
     table.add_row("duration", f"mean {_time(times['mean'])}, p95 {_time(times['p95'])}, p99 {_time(times['p99'])}")
-    table.add_row("quality", f"mean {_percent(scores['mean'])}, median {_percent(scores['median'])}")
+    estimated = ", estimated offline" if summary["offline_questions"] and scores["mean"] is not None else ""
+    table.add_row("quality", f"mean {_percent(scores['mean'])}, median {_percent(scores['median'])}{estimated}")
     table.add_row("verdicts", _verdicts(summary["quality_distribution"]))
     table.add_row("errors", _errors(summary["error_taxonomy"], "total_errors"))
     weak = sorted(
@@ -40,8 +41,8 @@ def grade_table(summary: Data, noun: str) -> Table:
         rubric = load(RUBRIC)
         table.add_row("weakest", ", ".join(f"{dimension_title(name, rubric)} {mean:.2f}" for mean, name in weak[:3]))
     if summary["offline_questions"]:
-        asked = f"{count_of(summary['offline_questions'], 'question')} scored offline, by rules alone"
-        table.add_row("note", f"{asked}: what a reader judges rests there on what code can count (`rests_on`)")
+        offline = f"{count_of(summary['offline_questions'], 'question')} scored offline"
+        table.add_row("note", f"{offline}, by code; where only a reader can tell, these scores are estimates")
     return table
 
 

@@ -120,6 +120,8 @@ def _why(exhibit: ExampleRow, width: int) -> Text:
             reason = reason.removeprefix(f"gate {gate.name}: ")
     if exhibit.by_points:
         line.append(f"by points alone {safe(exhibit.by_points)}  ", "yellow")
+        if reason.startswith("the verdict could be "):
+            reason = reason.partition(": ")[0]  # that bounds leave it open is said once, below the tables
     for difference in exhibit.differences:
         line.append(f"≠ {safe(difference)}  ", "bold yellow")
     if not reason:  # a rubric with one verdict has nothing to say about it: what counts is where the points came from

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -14,7 +15,8 @@ from rubrica.model.decisions import Gate, Profiles, Verdict
 from rubrica.model.dimensions import Axis, Dimension
 from rubrica.model.judge_options import ContextName
 from rubrica.model.rubric import Rubric
-from rubrica.packs.validity import PAGE, ScoreCard, agreement_of, cards_of
+from rubrica.packs.library import text_of
+from rubrica.packs.validity import ScoreCard, agreement_of, card_place, cards_of
 from rubrica.report.figures import count_of, figure
 from rubrica.report.printable import printable_json
 from rubrica.report.titles import dimension_title, section_title, title_of
@@ -28,13 +30,22 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 EXAMPLES = """[bold]Examples[/bold]
   rubrica show answer-quality
-  rubrica show my-rubric.yaml --json"""
+  rubrica show my-rubric.yaml --json
+  rubrica show answer-quality --yaml > my-rubric.yaml"""
+AsWritten = Annotated[
+    bool, typer.Option("--yaml", help="Print the document as its author wrote it, to make one of your own from it.")
+]
 
 
 @app.command(epilog=EXAMPLES)
-def show(rubric: RubricArgument, as_json: AsJson = False) -> None:
+def show(rubric: RubricArgument, as_json: AsJson = False, as_written: AsWritten = False) -> None:
     """Show what a rubric asks, weighs and decides."""
+    if as_json and as_written:
+        raise typer.BadParameter("choose one", param_hint="--json, --yaml")
     loaded = rubric_of(rubric)
+    if as_written:
+        typer.echo(printable_json(text_of(rubric)), nl=False)
+        return
     if as_json:
         typer.echo(printable_json(loaded.model_dump_json(exclude_defaults=True, indent=2)))
     else:
@@ -66,7 +77,7 @@ def page(rubric: Rubric) -> Group:
             _pairs({k: _context_name(v) for k, v in rubric.context.items()}),
         ]
     if known := cards_of(rubric):
-        parts += [_heading(f"What its scores are worth without a judge ({PAGE})"), _validity(rubric, known)]
+        parts += [_heading("What its scores are worth without a judge"), *_validity(rubric, known)]
     return Group(*parts)
 
 
@@ -208,15 +219,15 @@ def _verdict(verdict: Verdict, rubric: Rubric) -> Text:
     return line
 
 
-def _validity(rubric: Rubric, known: Mapping[str, ScoreCard]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("score", no_wrap=True, style="bold")
-    table.add_column("agreement with people", ratio=1)
-    table.add_column("not for", ratio=1)
+def _validity(rubric: Rubric, known: Mapping[str, ScoreCard]) -> Iterator[RenderableType]:
+    """What was measured of each score, and what it is not for; the page has the rest."""
+    found = "Agreement with people, and the range that holds the true figure 95 times in 100."
+    yield Text(f"{found} More: {card_place(rubric.name)}", "dim")
     for name, card in known.items():
-        title = dimension_title(name, rubric)
-        table.add_row(safe(title), safe(agreement_of(rubric.name, name)), safe(card.not_for))
-    return table
+        yield Text(safe(dimension_title(name, rubric)), "bold")
+        measured = [Text(safe(line)) for line in agreement_of(rubric.name, name)]
+        not_for = Text(f"not for: {safe(card.not_for)}", "dim")
+        yield from (Padding(line, (0, 0, 0, 2)) for line in (*measured, not_for))
 
 
 def _value(value: float | bool | str | None) -> str:

@@ -18,7 +18,7 @@ from rubrica.scoring.spread import Spread
 
 from .screen import safe, short
 from .stored_run_options import format_figure, plain_table
-from .tally_tables import point_verdicts_sentence
+from .tally_tables import open_verdicts, point_verdicts_sentence
 from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile
@@ -105,6 +105,8 @@ def _certainty(part: RubricSummary) -> list[RenderableType]:
         for name, own in list(part.profiles.items())[:MOST_VALUES]:
             table.add_row(short(name, 40), f"{own.evaluations:,}", f"{own.classified:,}", format_figure(own.confidence))
         found += [table, Text()]
+    if part.undecided:
+        found += [open_verdicts(part.undecided, part.evaluations), Text()]
     if part.point_verdicts is not None:
         found += [Text(point_verdicts_sentence(part.point_verdicts)), Text()]
     return found

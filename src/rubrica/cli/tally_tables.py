@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rubrica.model.evaluation import Cost, total_cost
 from rubrica.report.figures import count_of, dollars, duration, figure, percent
-from rubrica.runs.summary.certainty import CertaintyCounts, PointVerdicts
+from rubrica.runs.summary.certainty import CertaintyCounts, PointVerdicts, undecided_sentence
 from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
 from .figures_table import FiguresTable
@@ -31,10 +31,21 @@ def tally_page(tally: RunTally, said: str | None = None) -> Group:
     parts += [Text.assemble(("≠ ", "bold yellow"), safe(difference)) for difference in tally.differences]
     if len(tally.differences) >= MISMATCHES_KEPT:
         parts.append(Text("… further differences are counted, not shown", "dim"))
+    if undecided := tally.certainty.undecided:
+        parts += [open_verdicts(undecided, tally.judged), Text()]
     if certainty := list(certainty_sentences(tally.certainty)):
         parts += [Text("; ".join(certainty), "dim"), Text()]
     parts.append(Text(safe(said if said is not None else tally_sentence(tally))))
     return Group(*parts)
+
+
+def open_verdicts(undecided: int, evaluations: int) -> Text:
+    """How many verdicts offline scores left open, and what settles them."""
+    return Text.assemble(
+        (f"{undecided_sentence(undecided, evaluations)}. ", "yellow"),
+        ("--judge MODEL", "bold"),
+        (" asks a model.", "yellow"),
+    )
 
 
 def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
@@ -42,7 +53,7 @@ def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
     by_profile = {name: own for name, own in found.profiles.items() if own.confidence is not None}
     if by_profile:
         told = (f"{name} {own.classified:,} ({own.confidence:.2f})" for name, own in by_profile.items())
-        yield f"classified, with mean confidence: {', '.join(told)}"
+        yield f"question types found from the prompts, with mean confidence: {', '.join(told)}"
     if (points := found.point_verdicts) is not None:
         yield point_verdicts_sentence(points)
 

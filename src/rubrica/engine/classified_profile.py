@@ -53,6 +53,11 @@ class TypeAnswer(msgspec.Struct, frozen=True):
 UNASKED = TypeAnswer()
 
 
+def is_blank(wanted: object) -> bool:
+    """Whether a context asks for no profile: it has no such value, or an empty cell of a table."""
+    return wanted is None or (isinstance(wanted, str) and not wanted.strip())
+
+
 def classified_terms(
     profiles: Profiles, terms: Mapping[str | None, ProfilePlan], context: Context, answer: TypeAnswer = UNASKED
 ) -> ProfilePlan | None:
@@ -73,11 +78,11 @@ def classified_terms(
     if not plausible:
         return None
     (first, confidence), *rest = sorted(plausible.items(), key=lambda pair: -pair[1])
-    note = f"{profiles.by}: {first} ({answer.words}, {confidence:.2f})"
+    note = f"{profiles.by}: {first} ({answer.words}, confidence {confidence:.2f})"
     if rest:
         note += "".join(f", or {name} ({chance:.2f})" for name, chance in rest)
     wanted = context.lookup(profiles.by)
-    if wanted is not None:
+    if not is_blank(wanted):
         note = f"{profiles.by} {wanted!r} is unknown; {note}"
     choice = ProfileChoice(
         "judge" if answer.by_judge else "offline",

@@ -80,6 +80,17 @@ def find(name: str) -> Bundled | None:
     return None
 
 
+def text_of(source: str) -> str:
+    """A rubric's document as its author wrote it, comments and all, by pack name or file path.
+
+    >>> text_of("answer-quality").splitlines()[-1] != ""
+    True
+    """
+    load(source)
+    bundled = find(source)
+    return (bundled.file if bundled is not None else Path(source)).read_text(encoding="utf-8")
+
+
 def load_if_bundled(reference: str) -> Rubric | None:
     """The bundled rubric of a `name@version`; None where that is another one, or another version of it.
 

@@ -18,7 +18,9 @@ from rubrica.model.rubric import Rubric
 from .library import find, load
 
 PAGE = "docs/validity.md"
-"""Where all of it is told at length."""
+"""Where all of it is, with the figures of every measurement."""
+APART = ("score", "gates")
+"""The names under which a rubric's score as a whole and its gates have their cards, after those of its dimensions."""
 FEATURES, CLASSIFIERS = "features", "classifiers"
 """The names under which text features and classifiers have their cards, beside those of rubrics."""
 
@@ -86,13 +88,23 @@ def figures_of(rubric: str, score: str) -> tuple[Figure, ...]:
 
 
 def cards_of(rubric: Rubric) -> Mapping[str, ScoreCard]:
-    """The cards of a rubric's scores, by dimension; none unless it is a bundled one, unchanged."""
+    """The cards of a rubric's dimensions, and those of `APART`; none unless it is a bundled one, unchanged."""
     known = cards().get(rubric.name)
     if known is None or find(rubric.name) is None or load(rubric.name).hash != rubric.hash:
         return {}
-    return {name: card for name, card in known.items() if name in rubric.dimensions}
+    names = [name for name in (*rubric.dimensions, *APART) if name in known]
+    return {name: known[name] for name in names}
 
 
-def agreement_of(rubric: str, score: str) -> str:
-    """How a score agreed with people when it was measured, in a line."""
-    return "; ".join(str(figure) for figure in figures_of(rubric, score)) or "not measured"
+def card_place(rubric: str) -> str:
+    """Where the cards of a rubric are in the documentation.
+
+    >>> card_place("answer-quality")
+    'docs/validity.md#answer-quality'
+    """
+    return f"{PAGE}#{rubric}"
+
+
+def agreement_of(rubric: str, score: str) -> tuple[str, ...]:
+    """How a score agreed with people, a line for each measurement."""
+    return tuple(map(str, figures_of(rubric, score))) or ("not measured",)

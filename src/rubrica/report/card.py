@@ -230,7 +230,8 @@ def _hit_lines(result: DimensionResult) -> Iterator[HitLine]:
     start = result.start
     largest = max([abs(hit.points) for hit in result.hits] + [abs(start)])
     if start and result.hits:
-        yield HitLine(figure(start), "note", points_bar(start, largest, "none"), "points to start with", "", (), "")
+        words = f"{'point' if start == 1 else 'points'} to start with"
+        yield HitLine(figure(start), "note", points_bar(start, largest, "none"), words, "", (), "")
     for hit in result.hits:
         yield _hit_line(hit, largest)
 

@@ -19,6 +19,7 @@ from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
 
 from .figures import figure, headline
+from .roles import Role, role_of
 from .titles import dimension_titles
 
 LEAST_LOST = 0.005
@@ -28,6 +29,7 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip
 _WORDS = {">=": "", ">": "more than ", "<=": "at most ", "<": "less than "}
+_RANKS: Mapping[Role, int] = {"bad": 0, "middle": 1, "good": 2}
 
 
 class OutcomeFacts(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ class OutcomeSentences:
     def __init__(self, rubric: Rubric | None) -> None:
         self._rubric = rubric
         self._needs = [(rule.label, rule.because, _needs(rule.when)) for rule in rubric.verdicts] if rubric else []
+        self._ranks = {label: _RANKS.get(role_of(label, rubric)) for label, _, _ in self._needs}
         self._titles = dimension_titles(rubric)
         self._settings = {name: float(value) for name, value in rubric.settings.items()} if rubric else {}
 
@@ -65,7 +68,8 @@ class OutcomeSentences:
         if rubric is None or facts.score is None or gated or facts.verdict == INCONCLUSIVE:
             return self._as_it_says(facts)
         said = [self._points(facts)]
-        because = next((told for label, told, _ in self._needs if label == facts.verdict and told), "")
+        own = [told for label, told, _ in self._needs if label == facts.verdict and told]
+        because = next((told for told in own if facts.reason.startswith(told)), own[0] if own else "")
         if because:
             said.insert(0, sentence(because))
         if lost := self._most_lost(facts):
@@ -85,19 +89,38 @@ class OutcomeSentences:
         return f"{told}; {need}." if need else f"{told}."
 
     def _nearest(self, facts: OutcomeFacts) -> str:
-        """What the verdict above would have needed, or what this one did where it is the first."""
+        """What the verdict above would have needed, or what this one did where there is no better one above."""
         values = {"score": facts.score, **(facts.dimensions or {})}
         nearest = ""
         for label, _, needs in self._needs:
             if label == facts.verdict:
-                held = [need for need in needs if need.name == "score" and need.op in (">=", ">")]
-                return nearest or (self._told(label, held[0], facts) if held else "")
+                return nearest or self._held(label, needs, facts)
+            if self._is_worse(label, facts.verdict):
+                continue
             for need in needs:
                 value, bound = values.get(need.name), self._bound(need, facts)
                 if value is not None and bound is not None and not _HOLDS[need.op](value, bound):
                     nearest = self._told(label, need, facts) or nearest
                     break
         return nearest
+
+    def _is_worse(self, label: str, other: str) -> bool:
+        """Whether a verdict is worse than another one; a list of verdicts may begin with the worst."""
+        mine, its = self._ranks.get(label), self._ranks.get(other)
+        return mine is not None and its is not None and mine < its
+
+    def _held(self, label: str, needs: list[_Need], facts: OutcomeFacts) -> str:
+        """What brought about a verdict: the score it needs, or else how low a dimension is."""
+        for need in needs:
+            if need.name == "score" and need.op in (">=", ">"):
+                return self._told(label, need, facts)
+        for need in needs:
+            bound = self._bound(need, facts)
+            if need.name in (facts.dimensions or {}) and need.op in ("<=", "<") and bound is not None:
+                return (
+                    f"{label.replace('_', ' ')}: {self.title(need.name)} is {_WORDS[need.op]}{figure(round(bound, 2))}"
+                )
+        return ""
 
     def _told(self, label: str, need: _Need, facts: OutcomeFacts) -> str:
         bound = self._bound(need, facts)

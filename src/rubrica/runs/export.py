@@ -21,8 +21,11 @@ from .stored import StoredRun
 
 LONGEST_TEXT = 30_000
 """Characters of a prompt or a response in a cell."""
-_FIRST = ("id", "verdict", "score", "out_of")
-_LAST = ("reason", "gates", "unscored", "rubric", "profile", "repeat", "offline", "errors", "usd", "duration_ms")
+_FIRST = ("id", "verdict", "score", "score_low", "score_high", "out_of")
+_LAST = (
+    "reason", "gates", "unscored", "rubric", "profile", "profile_confidence", "repeat", "offline", "errors", "usd",
+    "duration_ms",
+)  # fmt: skip
 _TEXTS = ("prompt", "response")
 _WHY = "{} reason"
 

@@ -55,7 +55,8 @@ class ColumnKeys:
         plan, prompts = self.workings.plan, self.chunk.texts("prompt")
         filled = list(wanted)
         for row, value in enumerate(wanted):
-            if isinstance(value, str) and value in plan.decision.terms:
+            if isinstance(value, str) and (name := plan.profile_named(value)) is not None:
+                filled[row] = name
                 continue
             try:
                 terms = plan.terms(Context(prompt=prompts[row]))

@@ -169,7 +169,7 @@ class Baselines:
         if wanted is None:
             others = [entry for entry in entries if not entry.automatic or (entry.run, entry.content) != now]
             if not others:
-                raise MissingError(f"{self.path} holds only this run{of_rubrics}; later ones are held against it")
+                raise MissingError(f"{self.path} holds only this run{of_rubrics}; later ones are compared with it")
             return next((entry for entry in reversed(others) if not entry.automatic), others[-1])
         for entry in reversed(entries):
             if entry.id == wanted or (len(wanted) >= 4 and (entry.commit or "").startswith(wanted)):

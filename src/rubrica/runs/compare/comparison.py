@@ -228,7 +228,8 @@ def _notes(pairs: CasePairs, names: tuple[str, str]) -> list[str]:
     notes = []
     old, new = ", ".join(sorted(pairs.a.versions)), ", ".join(sorted(pairs.b.versions))
     if old != new:
-        notes.append(f"the rubric changed from {old} to {new}; what both call the same is compared")
+        rejudge = "`rubrica rejudge` applies a changed rubric to stored scores"
+        notes.append(f"the rubric changed from {old} to {new}; what both call the same is compared ({rejudge})")
     if pairs.a.counted and pairs.b.counted and len(pairs.cases) > 1:
         notes.append("cases are called 1, 2, …: if those are lines, not ids, only the same order pairs the same cases")
     for sheet, other, name in ((pairs.a, pairs.b, names[0]), (pairs.b, pairs.a, names[1])):
@@ -244,13 +245,22 @@ def _notes(pairs: CasePairs, names: tuple[str, str]) -> list[str]:
         if only:
             notes.append(f"only {name} has {', '.join(only)}")
         if sheet.inconclusive:
-            notes.append(f"{count_of(sheet.inconclusive, 'evaluation')} of {name} inconclusive, which is not a pass")
+            notes.append(_inconclusive_note(sheet, name))
     if pairs.clustered and len(_clusters(pairs)) < 6:
         notes.append(
             f"the cases stand in {count_of(len(_clusters(pairs)), 'group')}, too few to tell anything: "
             "name another piece of metadata to group by, or none"
         )
     return notes
+
+
+def _inconclusive_note(sheet: RubricCases, name: str) -> str:
+    said = "is" if sheet.inconclusive == 1 else "are"
+    note = f"{count_of(sheet.inconclusive, 'evaluation')} of {name} {said} inconclusive, which is not a pass"
+    if not sheet.undecided:
+        return note
+    which = "scored" if sheet.undecided == sheet.inconclusive else f"{sheet.undecided:,} scored"
+    return f"{note}: {which} offline, where a judge may settle the verdict"
 
 
 def _moved_cases(pairs: Sequence[CasePairs], sign: int) -> list[MovedCase]:

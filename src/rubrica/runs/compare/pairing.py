@@ -16,6 +16,7 @@ from rubrica.errors import InputError
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.report.roles import Role
 from rubrica.runs.files.rows import RunRow
+from rubrica.runs.summary.certainty import left_open_offline
 from rubrica.runs.summary.grading import Grading, name_of
 from rubrica.runs.summary.measures import PASSED, Measure, values_of
 
@@ -57,6 +58,7 @@ class RubricCases:
     positions: list[_Column] = field(default_factory=list)  # of the criteria that cases bring
     out_of: set[float] = field(default_factory=set)
     inconclusive: int = 0
+    undecided: int = 0  # of those, the ones with offline scores
     repeated: bool = False
     _roles: dict[str, Role] = field(default_factory=dict)
     _by_id: dict[str, list[int]] | None = None
@@ -82,6 +84,7 @@ class RubricCases:
         self.versions.add(row.rubric)
         self.out_of.add(row.out_of)
         self.inconclusive += row.verdict == INCONCLUSIVE
+        self.undecided += left_open_offline(row)
 
     def _role(self, verdict: str) -> Role:
         role = self._roles.get(verdict)

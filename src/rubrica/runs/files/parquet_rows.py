@@ -58,7 +58,7 @@ PLAIN: dict[str, Any] = {
     **dict.fromkeys(LISTS, LIST),
 }
 """The columns every file has; those of dimensions and sections come after them."""
-LATER: dict[str, Any] = {"profile_confidence": pl.Float64, "right": pl.Float64}
+LATER: dict[str, Any] = dict.fromkeys(("profile_confidence", "right", "score_low", "score_high"), pl.Float64)
 """Columns that a file of an earlier version lacks."""
 
 

@@ -41,6 +41,8 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     positions: tuple[float | None, ...] = ()  # of the criteria that the case brought, each as a share of full marks
     profile_confidence: float | None = None  # of whoever classified the prompt; None: nobody did
     right: float | None = None  # how often such a verdict by offline points was right when measured
+    score_low: float | None = None  # what the score lies between, where it is an estimate or has no value
+    score_high: float | None = None
 
     @property
     def tags(self) -> dict[str, float | None]:
@@ -57,6 +59,8 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
 def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
     """The figures of an evaluation. `group` names the metadata that cases are grouped by."""
     cost = evaluation.cost
+    low, high = evaluation.bounds
+    is_exact = low == high == evaluation.score
     results = evaluation.dimensions
     return RunRow(
         case=evaluation.case or "",
@@ -84,6 +88,8 @@ def row_of(evaluation: Evaluation, group: str = GROUP) -> RunRow:
         counted={tag: float(own.count) for tag, own in evaluation.tags.items()},
         profile_confidence=evaluation.classified.confidence if evaluation.classified is not None else None,
         right=evaluation.right,
+        score_low=None if is_exact else low,
+        score_high=None if is_exact else high,
         positions=tuple(part.share for result in results.values() for part in result.parts.values() if part.asks),
     )
 

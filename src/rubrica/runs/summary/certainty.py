@@ -1,5 +1,5 @@
-"""How far a run can be relied on where it assumed something: profiles that a classifier found, and verdicts of offline
-scores that decided as points."""
+"""How far a run can be relied on where it assumed something: profiles that a classifier found, verdicts that offline
+scores left open, and verdicts of offline scores that decided as points."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
+from rubrica.report.figures import count_of
 from rubrica.runs.files.rows import RunRow
 
 
@@ -48,13 +50,20 @@ class CertaintyCounts:
     _evaluations: dict[str, int] = field(default_factory=dict)
     _classified: dict[str, _Mean] = field(default_factory=dict)
     _right: _Mean = field(default_factory=_Mean)
+    undecided: int = 0  # inconclusive evaluations with offline scores
 
     def add(self, rows: Iterable[RunRow]) -> None:
         for row in rows:
-            self.add_one(row.profile, row.profile_confidence, row.right)
+            self.add_one(row.profile, row.profile_confidence, row.right, undecided=left_open_offline(row))
 
-    def add_one(self, profile: str | None, confidence: float | None, right: float | None) -> None:
-        """Count an evaluation by its profile, how surely that was found, and how often such a verdict is right."""
+    def add_one(
+        self, profile: str | None, confidence: float | None, right: float | None, *, undecided: bool = False
+    ) -> None:
+        """Count an evaluation by its profile, how surely that was found, and how often such a verdict is right.
+
+        `undecided` is one that offline scores left open.
+        """
+        self.undecided += undecided
         if profile is not None:
             self._evaluations[profile] = self._evaluations.get(profile, 0) + 1
             if confidence is not None:
@@ -76,9 +85,29 @@ class CertaintyCounts:
         return PointVerdicts(self._right.count, right) if right is not None else None
 
 
-def certainty_figures(profiles: Mapping[str, ProfileFigures], points: PointVerdicts | None) -> dict[str, Any]:
+def left_open_offline(one: Evaluation | RunRow) -> bool:
+    """Whether a verdict is inconclusive, and offline scores stood in for a judge who might have settled it."""
+    return one.offline and one.verdict == INCONCLUSIVE
+
+
+def undecided_sentence(undecided: int, evaluations: int) -> str:
+    """Why verdicts are open that offline scores could not settle.
+
+    >>> undecided_sentence(3, 8)
+    '3 of 8 verdicts are inconclusive: scored offline, without a judge, a score is an estimate within bounds'
+    """
+    said = "is" if undecided == 1 else "are"
+    share = f"{undecided:,} of {count_of(evaluations, 'verdict')}"
+    return f"{share} {said} inconclusive: scored offline, without a judge, a score is an estimate within bounds"
+
+
+def certainty_figures(
+    profiles: Mapping[str, ProfileFigures], points: PointVerdicts | None, undecided: int
+) -> dict[str, Any]:
     """Plain data, ready for JSON; nothing where nothing was assumed."""
     found: dict[str, Any] = {}
+    if undecided:
+        found["undecided_offline"] = undecided
     if profiles:
         found["profiles"] = {name: own._asdict() for name, own in profiles.items()}
     if points is not None:

@@ -63,6 +63,7 @@ class RubricSummary:
     positions: tuple[PositionFigures, ...] = ()  # of criteria in their cases
     profiles: Mapping[str, ProfileFigures] = field(default_factory=dict)  # the most frequent first
     point_verdicts: PointVerdicts | None = None  # None: none was of a kind that was measured
+    undecided: int = 0  # inconclusive evaluations with offline scores
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -78,7 +79,7 @@ class RubricSummary:
                 name: {**own, "unscored": self.unscored.get(name, 0)} for name, own in figures["dimension"].items()
             },
             **self._criteria(figures["tag"]),
-            **certainty_figures(self.profiles, self.point_verdicts),
+            **certainty_figures(self.profiles, self.point_verdicts, self.undecided),
             "verdicts": {
                 label: {"count": own.count, "rate": own.rate.value, "low": own.rate.low, "high": own.rate.high}
                 for label, own in self.verdicts.items()

@@ -23,6 +23,7 @@ from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.stored import StoredRun
 
+from .certainty import undecided_sentence
 from .page_data import RunPageData, collect_page_data
 from .page_parts import outliers, rubric_part, time_and_cost
 from .page_tables import read_tables
@@ -71,6 +72,7 @@ def draw_page(run: StoredRun, found: RunPageData, out: TextIO, *, title: str | N
         TEMPLATES.get_template("run.html.j2").render(
             facts=list(_facts(run, found)),
             found=found,
+            undecided=undecided_sentence(found.undecided, found.total) if found.undecided else "",
             signs=SIGNS,
             parts=[rubric_part(figures) for figures in found.rubrics.values()],
             plots=list(time_and_cost(found)),
@@ -107,7 +109,9 @@ def _facts(run: StoredRun, found: RunPageData) -> Iterator[tuple[str, str]]:
     if found.durations.count:
         yield "Time in judging", duration(found.milliseconds)
     if found.offline:
-        yield "Offline stand-in", share_text(found.offline, found.total)
+        yield "Scored offline", share_text(found.offline, found.total)
+    if found.undecided:
+        yield "Left open without a judge", share_text(found.undecided, found.total)
 
 
 def _moment(text: str) -> str:

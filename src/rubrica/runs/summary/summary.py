@@ -219,6 +219,7 @@ class _Sheet:
             positions=self.criteria.positions,
             profiles=self.certainty.profiles,
             point_verdicts=self.certainty.point_verdicts,
+            undecided=self.certainty.undecided,
         )
 
     def _rate(self, label: str) -> Estimate:

@@ -22,7 +22,7 @@ def draw_notes(editor: DraftEditor) -> None:
 
     def body() -> None:
         ui.label(
-            "A note is told to the judge besides the rubric, but only where it fits: for the subject mathematics, say, "
+            "A note is shown to the judge beside the rubric, but only where it fits: for the subject mathematics, say, "
             "or for questions of one type. Which one it is, each case says."
         ).classes("quiet")
         if notes.note_names(editor.document):
@@ -34,7 +34,7 @@ def draw_notes(editor: DraftEditor) -> None:
             _note(editor, name)
         ui.button("Add a note", icon="add", on_click=partial(_add, editor)).props("flat dense no-caps")
 
-    told = ", ".join(notes.note_names(editor.document)) or "what a judge is told besides, by subject or type"
+    told = ", ".join(notes.note_names(editor.document)) or "what a judge is shown beside the rubric, by subject or type"
     folded_section(editor, notes.ROOT, "Notes for the judge", told, body)
 
 

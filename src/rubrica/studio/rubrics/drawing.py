@@ -16,7 +16,7 @@ from rubrica.model.scale import Scale
 from rubrica.packs.validity import agreement_of, cards_of
 from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import SIGNS, Role, role_of
-from rubrica.report.titles import title_of
+from rubrica.report.titles import dimension_title, title_of
 from rubrica.report.wording import TRUST, condition, recipe_phrases, reliability_phrases, setting_value
 from rubrica.studio.builder.anchors import coverage, rows_of
 
@@ -294,11 +294,13 @@ def validity(rubric: Rubric) -> Markup:
     """What each score is worth when no judge is asked; nothing for a rubric that is not bundled."""
     rows = [
         [
-            Markup("<b>{}</b>").format(title_of(name, rubric.dimensions[name])),
+            Markup("<b>{}</b>").format(dimension_title(name, rubric)),
             card.rests_on,
-            agreement_of(rubric.name, name),
+            Markup("<br>").join(agreement_of(rubric.name, name)),
+            Markup("<br>").join(Markup("“{}” {}").format(found.response, found.says) for found in card.failures),
             card.not_for,
         ]
         for name, card in cards_of(rubric).items()
     ]
-    return table(("Score", "Rests on", "Agreement with people", "Not for"), rows) if rows else Markup("")
+    titles = ("Score", "Rests on", "Agreement with people", "Known failures", "Not for")
+    return table(titles, rows) if rows else Markup("")

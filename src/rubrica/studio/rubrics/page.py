@@ -15,7 +15,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.model.rubric import Rubric
-from rubrica.packs.validity import PAGE
+from rubrica.packs.validity import card_place
 from rubrica.report.figures import count_of, figure
 from rubrica.report.rubric_page import rubric_blocks
 from rubrica.report.wording import unscored_sentence
@@ -164,7 +164,7 @@ def _overview(rubric: Rubric) -> None:
     with card("When something cannot be scored"):
         ui.label(unscored_sentence(rubric))
     if known := drawn.validity(rubric):
-        with card("What its scores are worth without a judge", f"measured on labelled texts; at length in {PAGE}"):
+        with card("What its scores are worth without a judge", f"all of it in {card_place(rubric.name)}"):
             drawing(known)
 
 

@@ -37,7 +37,7 @@ SAID: dict[Verdict, str] = {
     "improvement": "Better beyond noise",
     "regression": "Worse beyond noise",
     "same": "As good as the same",
-    "cannot tell": "Cannot be told yet",
+    "cannot tell": "Cannot tell yet",
 }
 
 

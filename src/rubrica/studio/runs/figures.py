@@ -46,7 +46,9 @@ def facts_of(manifest: Manifest | None, index: RunIndex) -> Iterator[tuple[str, 
     if found.durations.count:
         yield "Time in judging", duration(found.milliseconds)
     if found.offline:
-        yield "Offline stand-in", f"{found.offline:,} of {found.total:,}"
+        yield "Scored offline", f"{found.offline:,} of {found.total:,}"
+    if found.undecided:
+        yield "Left open without a judge", f"{found.undecided:,} of {found.total:,}"
 
 
 def failed_card(failures: list[tuple[str, str]], failed: int, index: RunIndex) -> None:

@@ -122,7 +122,7 @@ class RunPage:
         with dialog_form(keep) as dialog:
             with ui.element("h2"):
                 ui.label("Keep as baseline")
-            ui.label(f"Later runs can be held against it. It goes into {self.work.baselines.path}.").classes("quiet")
+            ui.label(f"Later runs can be compared with it. It goes into {self.work.baselines.path}.").classes("quiet")
             note = ui.input("Note").props("outlined hide-bottom-space maxlength=200 autofocus")
             with ui.element("div").classes("row end"):
                 ui.button("Cancel", on_click=dialog.close).props("flat")
