@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.judges.fence import JudgedTexts
-from rubrica.judges.order_reply import AMBIGUOUS, PLACES_OR_SCORES, TURNED, ReplyOrder, read_order
-from rubrica.judges.reply import UNREADABLE, NoScore
+from rubrica.judges.mark import UNREADABLE, NoScore
+from rubrica.judges.order_prose import AMBIGUOUS, PLACES_OR_SCORES, TURNED
+from rubrica.judges.order_reply import ReplyOrder, read_order
 
 NOTHING = JudgedTexts()
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rubrica.jsontext import json_values
 from rubrica.judges.fence import JudgedTexts
-from rubrica.judges.reply import (
+from rubrica.judges.listwise_reply import read_listwise
+from rubrica.judges.mark import (
     COPIED,
     MISSING,
     TWICE,
@@ -19,12 +20,9 @@ from rubrica.judges.reply import (
     UNSTATED_CONFIDENCE,
     NoScore,
     ReplyScore,
-    read_listwise,
-    read_many,
-    read_one,
     value_of,
-    without_thoughts,
 )
+from rubrica.judges.reply import read_many, read_one, without_thoughts
 from rubrica.judges.scoreline import last_pair, last_score
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks

@@ -18,7 +18,8 @@ from rubrica.model.rubric import Rubric
 from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
-from .order_reply import GRADES, Ranks, ReplyOrder, read_order
+from .order_reply import GRADES, ReplyOrder, read_order
+from .response_names import Ranks
 from .suspicion import suspicions
 
 RANK = "rank"

@@ -15,7 +15,7 @@ from rubrica.llm.model import Reply, TokenChance
 from rubrica.model.dimensions import Axis
 from rubrica.model.scale import Scale
 
-from .reply import UNREADABLE, UNSTATED_CONFIDENCE, NoScore, ReplyScore
+from .mark import UNREADABLE, UNSTATED_CONFIDENCE, NoScore, ReplyScore
 
 MOST_ALTERNATIVES = 20
 LONGEST_ANSWER = 16  # tokens

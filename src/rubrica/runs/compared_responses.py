@@ -10,8 +10,8 @@ import msgspec
 from rubrica.engine.cases import BadLine
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
-from rubrica.judges.order_reply import ORDINALS
 from rubrica.judges.preference import LETTERS
+from rubrica.judges.response_names import ORDINALS
 from rubrica.model.rubric import Rubric
 
 _KEPT = ("human", "group", "rater")
