@@ -26,6 +26,9 @@ UNSTATED_CONFIDENCE = 0.5
 _VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+|,\d{1,2})?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
 _ANSWER_KEYS = ("answer", "label")
+_LARGEST = 1e15  # what is larger is off any scale
+_TOP_KEYS = ("max_score", "max", "maximum", "out_of", "max_points")
+_SCALE_TEXT = lazy_pattern(r"\s*-?\d+(?:\.\d+)?\s*(?:-|–|to)\s*(\d+(?:\.\d+)?)\s*", re.IGNORECASE)
 _NUMBERS = (int, float)
 REASON_KEYS = ("reason", "reasoning", "explanation", "notes", "note", "comment")
 _TRUTHS = {True: ("yes", "true"), False: ("no", "false")}
@@ -62,11 +65,28 @@ def read_mark(found: Mapping[str, Any], scale: ReplyForm) -> ReplyScore | NoScor
         return MISSING if key is None else read_answer(found[key], found, scale)
     for key in _SCORE_KEYS:
         if key in found:
-            value = value_of(found[key], scale)
+            value = value_of(_out_of(found[key], _stated_top(found)), scale)
             if isinstance(value, NoScore):
                 return value
             return ReplyScore(value, reason_of(found), confidence_in(found))
     return MISSING
+
+
+def _stated_top(found: Mapping[str, Any]) -> float | None:
+    """What an object says that its score is out of: ``{"score": 4, "max_score": 5}``, ``{"scale": "1-5"}``."""
+    for key in _TOP_KEYS:
+        if isinstance(top := found.get(key), _NUMBERS) and not isinstance(top, bool) and 0 < top < math.inf:
+            return float(top)
+    scale = found.get("scale")
+    written = _SCALE_TEXT.fullmatch(scale) if isinstance(scale, str) else None
+    return float(written[1]) if written else None
+
+
+def _out_of(value: object, top: float | None) -> object:
+    """A bare number with what it is out of; anything else as it is."""
+    if top is None or isinstance(value, bool) or not isinstance(value, _NUMBERS) or abs(value) > _LARGEST:
+        return value
+    return f"{value!r}/{top!r}"
 
 
 def mark_of(rows: Mapping[str, Any], name: str, scale: ReplyForm) -> ReplyScore | NoScore:

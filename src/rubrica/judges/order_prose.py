@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .fence import JudgedTexts
 from .mark import UNREADABLE, NoScore
 from .response_names import NOUN, ORDINALS, TIE_WORDS, Ranks, ResponseNames
-from .scoreline import last_pair, within_quotes
+from .scoreline import LONGEST_LIST, labelled_score, last_pair, within_quotes
 
 AMBIGUOUS = NoScore("the reply names more than one winner")
 TURNED = NoScore("the reply says that its order begins with the worst")
@@ -42,10 +42,21 @@ _SCORES = re.compile(r"\b(?:scor|rat(?:e|ing)|grade|point|out of)|\d\s?/\s?\d", 
 _NOT_SAID = re.compile(
     r"(?:\b(?:not|never|hardly|cannot|(?:hard|difficult|impossible|unable) to)|n['’]t)\s(?:\w+\s){0,2}?"
     r"(?:say|think|believe|claim|agree|find|conclude|clear|sure|certain|convinced|argue|see|tell|decide|know|mean)\s"
-    r"(?:\w+\s){0,2}$|\b(?:whether|if|unless|unclear|unsure|doubt)\s(?:\w+\s){0,2}$|\bneither\b[^.!?\n]{0,40}$",
+    r"(?:\w+\s){0,2}$|\b(?:whether|if|unless|unclear|unsure|doubt)\s(?:\w+\s){0,2}$|\bneither\b[^.!?\n]{0,40}$|"
+    r"\b(?:people|everyone|everybody|someone|somebody|some|many|most|others?|one|readers?|users?|you|they)\s(?:\w+\s){0,2}"
+    r"(?:say|think|believe|claim|argue|find|feel|assume|expect)s?\s(?:\w+\s){0,2}$",
     re.I,
 )
 """What stands before a statement that the judge does not make."""
+_TURN = (
+    r"\b(?:on (?:second thoughts?|(?:further |closer )?reflection)|actually|correction|rather|wait|no|make (?:that|it)|"
+    r"i mean)\b[,:]?"
+)
+"""Words with which a judge takes back what it has just said."""
+_ORDER = re.compile(r"\brank|\border|\bplace|\bbest to worst|\bstrongest to", re.I)
+_NEXT_PIECE = re.compile(
+    rf"[,;]|\s(?=#?\d{{1,2}}[.)]\s)|(?<=[.])\s(?=(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(ORDINALS)})\b)", re.I
+)
 _BETTER = r"(?:better|best|preferred|preferable|superior|stronger)"
 _NOT = r"(?:not|no|never|hardly|neither)\b"
 _ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
@@ -53,6 +64,26 @@ _ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
 
 def order_in_prose(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict[str, float] | NoScore:
     """The order that a text states: what binds most is looked for first, and must not contradict itself."""
+    found = _stated_order(text, names, quoted)
+    if isinstance(found, dict) and (taken_back := _turned_to(text, names)) and taken_back != found:
+        return AMBIGUOUS
+    return found
+
+
+def _turned_to(text: str, names: ResponseNames) -> dict[str, float] | None:
+    """Which of two is named alone behind words that take something back: ``On second thought, B.``"""
+    said = re.compile(
+        rf"(?i:{_TURN}\s(?:(?:i(?:['’]d| would)?|it(?:['’]s| is)|go with|prefer|choose|say|the better one is)\s){{0,3}}"
+        rf"(?:{NOUN}\s)?)[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}[*_]{{0,2}}(?=[.!]|\s*$)",
+        re.MULTILINE,
+    )
+    turned = [match for match in said.finditer(text) if not within_quotes(text, match.start())]
+    if not turned or re.search(rf"\b(?:{names.pattern})\b", text[turned[-1].end() :]):
+        return None  # more is said of them, and that counts
+    return names.best(names.own(turned[-1]["label"]))
+
+
+def _stated_order(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict[str, float] | NoScore:
     binding = list(_bracketed(text, names, quoted))
     if binding:
         return _agreed(binding)
@@ -73,7 +104,7 @@ def order_in_prose(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict
         return names.best(None) or UNREADABLE
     if numbered := _numbered(lines, names):
         return TURNED if _WORST_FIRST.search(text) else numbered
-    return _from_scores(text, names) or UNREADABLE
+    return _from_scores(text, names, quoted) or _best_and_worst(text, names, quoted) or UNREADABLE
 
 
 def _agreed(statements: Sequence[dict[str, float]]) -> dict[str, float] | NoScore:
@@ -139,6 +170,9 @@ def _orders(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[s
     return orders or lists
 
 
+_NAMED_BY = ("label", "bare", "other", "brief", "sure", "last")
+
+
 def _better(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[str, float]]:
     """``Output (b) is better``, ``I prefer Response A``, ``A wins``, ``The first answer is better``, ``So, B.``
 
@@ -147,23 +181,31 @@ def _better(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[s
     is_better = rf"(?i:(?:is|as|was)\s(?:(?!{_NOT})\w+\s){{0,3}}?(?:{_BETTER}|winner)\b|wins\b|outperforms\b|beats\b)"
     named = rf"\b(?i:{NOUN})\s?[\[(]{{0,2}}(?P<label>{names.pattern}|\d)[\])]{{0,2}}(?:['’]s (?i:{NOUN}))?\s{is_better}"
     bare = rf"(?<![\w'’-])(?P<bare>(?-i:{names.written}))\s{is_better}"
-    shown = rf"(?i:\bthe (?P<place>{'|'.join(ORDINALS)})(?: {NOUN}| one)?\s{is_better})"
+    shown = rf"(?i:\bthe (?P<place>{'|'.join(ORDINALS)}|former|latter)(?: {NOUN}| one)?\s{is_better})"
     prefer = (
         r"(?i:\bI (?:\w+ )?(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is"
         r"|\b(?:the|my) (?:winner|choice|pick|answer) is:?)\s"
         rf"(?:(?i:{NOUN})\s)?[\[(]{{0,2}}(?P<other>{names.pattern})\b"
+    )
+    better_than = (
+        rf"(?:^|(?<=[.!?]\s))(?P<brief>(?-i:{names.written}))\s"
+        r"(?i:(?:(?:slightly|marginally|somewhat|much|far|clearly|significantly|a (?:bit|little))\s)?better than\s)"
+    )
+    sure = (
+        rf"^(?:(?i:{NOUN})\s)?(?P<sure>(?-i:{names.written})),?\s"
+        r"(?i:hands down|by far|clearly|definitely|easily|without (?:a |any )?(?:doubt|question))[\s.*!]{0,4}\Z"
     )
     last = (
         rf"\b(?i:therefore|thus|hence|so|overall),?\s(?:(?i:{NOUN})\s)?(?P<last>(?-i:{names.written}))[\s.*!]{{0,4}}\Z"
     )
     found: list[dict[str, float]] = []
     sums_up: list[tuple[int, dict[str, float]]] = []  # with where its sentence begins
-    for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{last}", text, names.flags):
+    for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{better_than}|{sure}|{last}", text, names.flags):
         before = text[max(0, match.start() - 400) : match.start()]
         asked = text[match.end() :].lstrip().startswith("?")
         if asked or within_quotes(text, match.start()) or quoted.says(match[0]) or _NOT_SAID.search(before):
             continue
-        answer = match["label"] or match["bare"] or match["other"] or match["last"]
+        answer = next((own for name in _NAMED_BY if (own := match[name])), None)
         label = names.at(match["place"]) if not answer else names.label(f"Response {answer}")
         if label is None or not (ranks := names.best(label)):
             continue
@@ -186,35 +228,59 @@ def _stated(text: str, names: ResponseNames, quoted: JudgedTexts) -> Iterator[di
         if within_quotes(text, match.start(1)) or quoted.says(match[0]):
             continue
         answer = match[1].strip(" *_`\"'.!")
-        label = names.label(answer)
+        label = names.label(answer) or _explained(answer, names)
         ranks = names.best(label) if label or answer.lower() in TIE_WORDS else None
         if ranks:
             yield ranks
 
 
+def _explained(answer: str, names: ResponseNames) -> str | None:
+    """The response of ``B (it has the year)`` or ``B, because …``, where no other one is named behind it."""
+    found = re.match(
+        rf"(?:(?i:{NOUN})\s)?[\[(]{{0,2}}({names.pattern})[\])]{{0,2}}[*_]{{0,2}}(?:\s?[(,;—–]|\s-\s|\s(?:because|since|as)\b)",
+        answer,
+        names.flags,
+    )
+    rest = answer[found.end() :] if found else ""
+    if not found or re.search(rf"\b(?:{names.pattern})\b", rest, names.flags) or re.search(_TURN, rest, re.I):
+        return None
+    return names.own(found[1])
+
+
 def _numbered(lines: Sequence[str], names: ResponseNames) -> dict[str, float] | NoScore | None:
     """A numbered list: ``1. Response B``, ``First: B``, ``1st: B, 2nd: A``, a table of places, ``B (1), A (2)``.
 
-    Two lists that differ, and a list whose scores rise, say two things.
+    Two lists that differ, and a list whose scores rise, say two things. Sentences about the responses as they were
+    shown are notes rather than places, unless something is said of an order.
     """
     ordinals = "|".join(ORDINALS)
-    place = rf"(?:\||#|rank )?\s?(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)?|(?P<word>{ordinals}))(?: place)?\s?[.):|-]"
-    named = rf"\s*[*_\[(]{{0,3}}(?i:{NOUN}\s?)?[*_\[(]{{0,3}}(?P<label>{names.pattern})\b(?P<rest>.*)"
+    number = rf"(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)?|(?P<word>{ordinals}))"
+    equals = rf"(?P<equals>(?:\s?(?:,|&|=|\band\b)\s?(?i:{NOUN}\s)?(?-i:{names.written})\b)*)(?=\W|$)"
+    place = rf"(?:\||#|rank )?\s?{number}(?: place)?\s?[.):|-]"
+    named = rf"\s*[*_\[(]{{0,3}}(?i:{NOUN}\s?)?[*_\[(]{{0,3}}(?P<label>{names.pattern})\b{equals}(?P<rest>.*)"
     behind = rf"(?i:{NOUN}\s?)?\b(?P<label>{names.pattern})\s?\((?:#|rank )?(?P<number>\d{{1,2}})\)(?P<rest>.*)"
-    for pattern in (rf"\s*(?i:{place}){named}", behind):
+    after = (
+        rf"(?i:{NOUN}\s?)?\b(?P<label>{names.pattern})\s?[:=–-]\s?(?P<number>\d{{1,2}})(?:st|nd|rd|th)(?P<rest>\W*)$"
+    )
+    for pattern in (rf"\s*(?i:{place}){named}", behind, after):
         given: dict[str, float] = {}
         scores: dict[str, float] = {}
+        sentences = 0
         for piece in _pieces(lines):
             if match := re.match(pattern, piece, names.flags):
                 label, word = names.own(match["label"]), match.groupdict().get("word")
-                number = float(ORDINALS.index(word.lower()) + 1 if word else match["number"])
-                if given.setdefault(label, number) != number:
+                at = float(ORDINALS.index(word.lower()) + 1 if word else match["number"])
+                also = re.findall(rf"(?-i:{names.written})\b", match.groupdict().get("equals") or "")
+                if any(given.setdefault(own, at) != at for own in (label, *map(names.own, also))):
                     return AMBIGUOUS
+                sentences += re.match(r"\s[a-z]", match["rest"]) is not None
                 if score := re.match(
                     r"[^\d\n]{0,20}?(\d+(?:\.\d+)?)(?:\s?(?:/|out of)\s?\d+|\s?points?)?\W*$", match["rest"]
                 ):
                     scores[label] = float(score[1])
         if len(given) == len(names.labels) and (ranks := names.by_number(given)):
+            if sentences == len(given) and tuple(given) == names.labels and not _ORDER.search("\n".join(lines)):
+                return None
             return AMBIGUOUS if scores and not _falling(scores, ranks) else ranks
     return None
 
@@ -231,16 +297,51 @@ def _pieces(lines: Sequence[str]) -> list[str]:
     """The lines of a reply; of a single one, what stands between commas or before the next number of a list."""
     if len(lines) > 1:
         return list(lines)
-    return [piece.strip() for line in lines for piece in re.split(r"[,;]|\s(?=#?\d{1,2}[.)]\s)", line)]
+    return [piece.strip() for line in lines for piece in _NEXT_PIECE.split(line)]
 
 
-def _from_scores(text: str, names: ResponseNames) -> dict[str, float] | NoScore | None:
-    """Two scores in place of a choice: ``9 8.5`` on the first line, or ``Assistant A: 4/10`` and ``Assistant B: 7``."""
-    if len(names.labels) != 2:
-        return None
+def _from_scores(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict[str, float] | NoScore | None:
+    """Scores in place of an order: ``9 8.5`` on the first line, ``Assistant A: 4/10`` and ``Assistant B: 7``.
+
+    Of more than two, all out of the same: ``A: 7, B: 3, C: 9`` may be places.
+    """
     for noun in ("Assistant ", "Response ", "Output ", ""):
-        pair = last_pair(text, (f"{noun}{names.labels[0]}", f"{noun}{names.labels[1]}"))
-        if pair is not None:
-            unclear = set(pair) == {1, 2} and not _SCORES.search(text)
-            return PLACES_OR_SCORES if unclear else names.by_score(dict(zip(names.labels, pair, strict=True)))
+        if len(names.labels) == 2:
+            pair = last_pair(text, (f"{noun}{names.labels[0]}", f"{noun}{names.labels[1]}"))
+            if pair is not None:
+                unclear = set(pair) == {1, 2} and not _SCORES.search(text)
+                return PLACES_OR_SCORES if unclear else names.by_score(dict(zip(names.labels, pair, strict=True)))
+            continue
+        found = {label: labelled_score(text, quoted, (f"{noun}{label}",)) for label in names.labels}
+        scores = {label: score.value for label, score in found.items() if score is not None and score.top is not None}
+        if len(scores) == len(found) and len({score.top for score in found.values() if score is not None}) == 1:
+            return names.by_score(scores)
     return None
+
+
+def _best_and_worst(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict[str, float] | None:
+    """Of three, the best and the worst: ``C is best, B is last``, ``Best: C``, ``Worst: B``."""
+    if len(names.labels) != 3:
+        return None
+    text = text[-LONGEST_LIST:]
+    ends: list[set[str]] = []
+    for words in ("best|strongest|first", "worst|weakest|last"):
+        said = re.finditer(
+            rf"(?<![\w'’-])(?:(?i:{NOUN})\s)?(?P<label>(?-i:{names.written}))\s(?i:is|comes)\s(?i:(?:the )?(?:{words}))"
+            rf"(?=\s*(?:[.,;!\n]|$))|(?:^|(?<=[.,;]\s))[*_]{{0,3}}(?i:{words})[*_]{{0,3}}:[*_]{{0,3}}\s(?:(?i:{NOUN})\s)?"
+            rf"(?P<behind>(?-i:{names.written}))(?=\s*(?:[.,;!(\n]|$))",
+            text,
+            re.MULTILINE,
+        )
+        own = [match for match in said if not within_quotes(text, match.start()) and not quoted.says(match[0])]
+        ends.append(
+            {
+                match["label"] or match["behind"]
+                for match in own
+                if not _NOT_SAID.search(text[max(0, match.start() - 400) : match.start()])
+            }
+        )
+    if len(ends[0]) != 1 or len(ends[1]) != 1:
+        return None
+    best, worst = ends[0].pop(), ends[1].pop()
+    return names.ranked([[best], [label for label in names.labels if label not in (best, worst)], [worst]])

@@ -17,6 +17,7 @@ from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 from rubrica.text.lazy_pattern import lazy_pattern
 
+from .axis_scores import labelled_answers, scores_for, section_score, table_column, table_row
 from .fence import JudgedTexts
 from .mark import (
     COPIED,
@@ -38,14 +39,10 @@ from .scoreline import (
     LABELS,
     LONGEST_LIST,
     WrittenScore,
-    labelled_answers,
     labelled_score,
     last_score,
     reason_in,
-    section_score,
     settles,
-    table_column,
-    table_row,
 )
 from .shape import ReplyForm
 
@@ -140,12 +137,17 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
     written = {plain: name for name in scales for plain in (name.replace("_", " "), name)}
     columns = {written[label]: score for label, score in table_row(text, quoted, written).items()}
     columns |= {written[label]: score for label, score in table_column(text, quoted, written).items()}
-    return {
+    marks = {
         name: _written_mark(columns[name], text, scale)
         if name in columns
         else _from_label(text, name, scale, quoted, [plain for plain, other in written.items() if other != name])
         for name, scale in scales.items()
-    }, Remarks()
+    }
+    if all(mark is UNREADABLE for mark in marks.values()):
+        plain = {name.replace("_", " "): name for name in scales}
+        for label, score in scores_for(text, quoted, plain).items():
+            marks[plain[label]] = _written_mark(score, text, scales[plain[label]])
+    return marks, Remarks()
 
 
 def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:

@@ -40,7 +40,9 @@ class ResponseNames:
         return "|".join(map(re.escape, plain)) or "(?!)"
 
     def at(self, ordinal: str) -> str | None:
-        """The response that was shown first, second and so on."""
+        """The response that was shown first, second and so on; of two, also the former and the latter."""
+        if ordinal.lower() in ("former", "latter"):
+            return self.by_place(1 if ordinal.lower() == "former" else 2) if len(self.labels) == 2 else None
         return self.by_place(ORDINALS.index(ordinal.lower()) + 1)
 
     def by_place(self, number: int) -> str | None:
