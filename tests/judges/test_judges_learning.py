@@ -240,10 +240,40 @@ def test_labels_without_raters_have_no_people() -> None:
 
 def test_a_table_of_reviews_is_read_as_labels_with_their_rater() -> None:
     text = '\ufeffitem,case,judge,judge_tone,reviewer,tone (1–10),note\n1,q1,m,7,ann,"6,5",fine\n2,q2,m,8,bob,n/a,\n'
-    with pytest.raises(ContextError, match="no dimension has both a score and a human label"):
-        read_labels(text.splitlines(), SCALES, "l.csv")
-    found = read_labels(text.splitlines()[:2], SCALES, "l.csv").scores
-    assert found == [Label("tone", 7.0, 6.5, "1", "m", None, "ann")]
+    found = read_labels(text.splitlines(), SCALES, "l.csv")
+    assert found.scores == [Label("tone", 7.0, 6.5, "1", "m", None, "ann")]
+    assert found.left_out == 1
+
+
+@pytest.mark.parametrize("columns", ["id,judge,tone", "id,judge,judge_tone", "id,rater,tune"])
+def test_a_table_without_columns_for_both_says_once_what_it_lacks(columns: str) -> None:
+    with pytest.raises(ContextError) as caught:
+        read_labels([columns, "1,a,4", "2,a,5"], SCALES, "l.csv")
+    (told,) = str(caught.value).splitlines()
+    assert told.startswith(f"l.csv:1: the columns {columns.replace(',', ', ')} hold no label")
+    assert "tone for people's scores and judge_tone for a judge's" in told
+
+
+def test_choices_between_responses_with_names_of_their_own_count_by_place() -> None:
+    rows = [
+        {"id": 1, "responses": {"old": "x", "new": "y"}, "human": "new", "votes": [_vote("new")]},
+        {"id": 2, "responses": {"first": "x", "second": "y"}, "human": "first", "votes": [_vote(None)]},
+    ]
+    assert read_labels(map(json.dumps, rows), SCALES).choices == [
+        ChoiceLabel("1", "m", "new", "new"),
+        ChoiceLabel("2", "m", None, "first"),
+    ]
+    rows.append({"id": 3, "responses": {"a": "x", "b": "y"}, "human": "b", "votes": [_vote("a"), _vote("b")]})
+    assert [(own.choice, own.human) for own in read_labels(map(json.dumps, rows), SCALES).choices] == [
+        ("second", "second"),
+        (None, "first"),
+        ("first", "second"),
+        ("second", "second"),
+    ]
+
+
+def _vote(choice: str | None) -> dict[str, object]:
+    return {"judge": "m", "choice": choice, "ranks": {}}
 
 
 def test_a_long_table_and_a_table_of_choices_are_read() -> None:

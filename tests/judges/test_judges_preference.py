@@ -127,7 +127,7 @@ def test_learned_weights_let_one_outvote_many_and_count_a_liar_against_its_word(
 @pytest.mark.parametrize(
     ("responses", "how", "says"),
     [
-        ({"only": "x"}, {}, "1 responses cannot be compared"),
+        ({"only": "x"}, {}, "1 response cannot be compared"),
         ({str(n): "x" for n in range(10)}, {}, "give 2 to 9"),
         ({"a": "x", "b": "y", "c": "z"}, {"graded": True}, "compares two"),
         (RESPONSES, {"labels": ("A", "A")}, "each another one"),

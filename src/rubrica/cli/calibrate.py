@@ -16,7 +16,7 @@ from rubrica.errors import RubricaError
 from rubrica.judges.panel_fit import ChoiceFit
 from rubrica.model.calibration import CalibrationFigures, Correction, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
-from rubrica.report.figures import figure, people_around, signed
+from rubrica.report.figures import count_of, figure, people_around, signed
 from rubrica.report.titles import dimension_title
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
 from rubrica.runs.review.calibration_fit import CalibrationFit, document_with, learn_calibration, next_version
@@ -88,9 +88,8 @@ def calibrate_judges(
         out().print(_page(fit, written))
     if not fit.found.helps:
         kept = "how reliable each judge is was written" if calibration is not None else "nothing was written"
-        raise RubricaError(
-            "no dimension could be corrected, for the reasons given" + (f"; {kept}" if output is not None else "")
-        )
+        what = "no dimension could be corrected" if fit.items else "no weights of judges' choices were learned"
+        raise RubricaError(f"{what}, for the reasons given" + (f"; {kept}" if output is not None else ""))
 
 
 def _decoded(lines: LineSource, file: str) -> Iterator[str]:
@@ -135,6 +134,7 @@ def _plain(fit: CalibrationFit, written: str | None) -> dict[str, Any]:
             name: {judge: alone.model_dump() for judge, alone in own.items()} for name, own in found.reliability.items()
         },
         "unlabelled": list(fit.unlabelled),
+        "left_out": fit.left_out,
         "written": written,
     }
 
@@ -268,6 +268,8 @@ def _notes(fit: CalibrationFit) -> Iterator[str]:
     if fit.found.reliability:
         yield "Each judge alone: RMSE and rank correlation as it gave its scores; where nine in ten of people’s lie,"
         yield "counted from its own as it counts."
+    if fit.left_out:
+        yield f"Left out: {count_of(fit.left_out, 'line')} on which the judge or the person gave nothing."
     if fit.unlabelled:
         yield f"Judged, but without labels here: {', '.join(fit.unlabelled)}."
     earlier = fit.rubric.calibration

@@ -22,6 +22,7 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 from rubrica.scoring.raters import RaterEffects
 
 from .curve_fit import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
@@ -158,12 +159,12 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
     items = len({(label.unit, label.item) for label in labels})
     if items < FEWEST_LABELS:
         return UncorrectedDimension(
-            f"{dimension} has {items} labelled items; {FEWEST_LABELS} are the fewest to learn from"
+            f"{dimension} has {count_of(items, 'labelled item')}; {FEWEST_LABELS} are the fewest to learn from"
         )
     groups = len({label.unit for label in labels})
     if groups < FOLDS:
         return UncorrectedDimension(
-            f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
+            f"{dimension} has labels of {count_of(groups, 'group')}; {FOLDS} are the fewest to cross-validate with"
         )
     folds = split_folds(labels, seed)
     tried = [_held_out_pairs(labels, fold, scale) for fold in folds]
@@ -217,6 +218,11 @@ def _no_help(
         for (raw, human), (fixed, _) in zip(given, corrected, strict=True)
     ]
     if before.spearman is None or before.spearman <= 1 / math.sqrt(len(gains) - 1):
+        if before.spearman is not None and before.spearman < -1 / math.sqrt(len(gains) - 1):
+            return (
+                f"scores of {dimension} fall where people's rise (rank correlation {before.spearman:.2f}): check that "
+                "the highest score is the best to it and in the labels; beside other judges it may count below 0"
+            )
         found = "do not vary" if before.spearman is None else f"have rank correlation {before.spearman:.2f}"
         return (
             f"scores and labels of {dimension} {found}: its scores say too little about what people think, and a "

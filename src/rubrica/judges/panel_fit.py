@@ -182,8 +182,8 @@ def _without_labels(labels: Sequence[ChoiceLabel], options: Sequence[str]) -> Ch
     if len(judges) < FEWEST_JUDGES_ALONE or len(answers) < FEWEST_CHOICES:
         return ChoiceFit(
             None,
-            f"no label says what people chose; to hold judges against each other takes {FEWEST_JUDGES_ALONE} judges "
-            f"and {FEWEST_CHOICES} pairs, here are {len(judges)} and {len(answers)}",
+            "no label says which one people chose (ties do not count); to hold judges against each other takes "
+            f"{FEWEST_JUDGES_ALONE} judges and {FEWEST_CHOICES} pairs, here are {len(judges)} and {len(answers)}",
         )
     found = dawid_skene(list(answers.values()), options)
     weights = {judge: round(weight, DECIMALS) for judge, weight in found.weights().items()}

@@ -14,6 +14,7 @@ from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
 from rubrica.model.evaluation import Cost, Score, Unscored, total_cost
 from rubrica.model.rubric import Rubric
+from rubrica.phrases import count_of
 
 from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
@@ -154,7 +155,7 @@ class PreferenceJudge:
 def check_responses(responses: Mapping[str, str], labels: Sequence[str] = LETTERS, *, graded: bool = False) -> None:
     """A ContextError where they cannot be compared."""
     if not 2 <= len(responses) <= MOST_RESPONSES:
-        raise ContextError(f"{len(responses)} responses cannot be compared; give 2 to {MOST_RESPONSES}")
+        raise ContextError(f"{count_of(len(responses), 'response')} cannot be compared; give 2 to {MOST_RESPONSES}")
     if len(labels) < len(responses):
         raise ContextError(f"{len(responses)} responses take as many labels; there are {len(labels)}")
     if graded and len(responses) != 2:

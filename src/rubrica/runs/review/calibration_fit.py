@@ -20,6 +20,7 @@ from rubrica.model.calibration import Calibration
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class CalibrationFit:
     found: CalibrationOutcome
     items: Mapping[str, int]  # labelled items by axis
     unlabelled: Sequence[str]  # axes that a judge scores and nobody labelled
+    left_out: int = 0  # lines on which the judge or the person gave nothing
 
     @property
     def replaced(self) -> Sequence[str]:
@@ -46,7 +48,9 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
     read = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
     labels = read.scores
     if not labels and not read.choices:
-        raise RubricaError(f"{file}: there are no labels in it; `rubrica calibrate --help` shows a line of them")
+        halves = f": on {count_of(read.left_out, 'line')} the judge and the person scored no dimension both"
+        why = halves if read.left_out else ""
+        raise RubricaError(f"{file}: there are no labels in it{why}; `rubrica calibrate --help` shows a line of them")
     judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge" and not axis.answers}
     version = rubric.calibration.version + 1 if rubric.calibration is not None else 1
     usable = [label for label in labels if label.dimension in judged]
@@ -60,6 +64,7 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
         replace(found, refused={**found.refused, **refused}),
         {name: len(own) for name, own in items.items()},
         [name for name in judged if name not in items] if labels else [],
+        read.left_out,
     )
 
 
