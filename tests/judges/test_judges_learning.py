@@ -286,6 +286,13 @@ def test_a_long_table_and_a_table_of_choices_are_read() -> None:
     ]
 
 
+def test_a_verdict_may_be_written_as_a_word_on_a_scale_from_0_to_1() -> None:
+    rows = ["id,judge,passes,judge_passes", "1,m,pass,Yes", "2,m,no,true"]
+    assert [(own.score, own.human) for own in read_labels(rows, SCALES, "l.csv").scores] == [(1, 1), (1, 0)]
+    with pytest.raises(ContextError, match="'pass' is not a number on its scale 1–10"):
+        read_labels(["id,judge,tone,judge_tone", "1,m,pass,7"], SCALES, "l.csv")
+
+
 def test_choices_stand_beside_scores_in_one_file() -> None:
     lines = [
         json.dumps({"choice": 1, "human": 2, "judge": "m", "id": 3, "group": "g"}),

@@ -23,6 +23,9 @@ ONE_JUDGE = "judge"
 TIES = frozenset({"tie", "both", "equal", "same", "neither", "none", "draw"})
 """Words for a choice that is none."""
 
+VERDICTS = {"pass": 1.0, "yes": 1.0, "true": 1.0, "fail": 0.0, "no": 0.0, "false": 0.0}
+"""Words for the ends of a scale from 0 to 1."""
+
 MOST_TOLD = 20
 _OWN_COLUMNS = frozenset(
     {"id", "item", "case", "judge", "rater", "reviewer", "group", "rubric", "about", "prompt", "note"}
@@ -297,6 +300,8 @@ def _check_known(dimension: str, scales: Mapping[str, Scale]) -> None:
 
 
 def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
+    if (scales[dimension].min, scales[dimension].max) == (0, 1) and isinstance(value, str | bool):
+        value = VERDICTS.get(str(value).strip().lower(), value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not scales[dimension].holds(value):
         raise ValueError(f"{dimension}: {value!r} is not a number on its scale {scales[dimension]}")
     return float(value)
