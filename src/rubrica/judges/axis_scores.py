@@ -57,6 +57,22 @@ def labelled_answers(
     return tuple(match["answer"] for match in found)
 
 
+def leading_answer(text: str, answers: Collection[str]) -> str | None:
+    """The answer that a reply begins with, where no other one is named in it.
+
+    >>> leading_answer("No, it names none.", ("yes", "no")), leading_answer("No doubt.", ("yes", "no"))
+    ('No', None)
+    >>> leading_answer("Yes, but no year.", ("yes", "no")) is None
+    True
+    """
+    words = "|".join(re.escape(word).replace("_", "[ _-]") for word in answers)
+    found = re.match(rf"[\s*_#]*(?P<answer>{words})[*_]*(?=\s*\n|\s?[.,;:!—–](?!\s?\d)|\s-\s)", text, re.IGNORECASE)
+    if found is None:
+        return None
+    others = {other.casefold() for other in re.findall(rf"\b(?:{words})\b", text[found.end() :], re.IGNORECASE)}
+    return None if others - {found["answer"].casefold()} else found["answer"]
+
+
 def section_score(
     text: str, quoted: JudgedTexts, labels: Collection[str], others: Collection[str]
 ) -> WrittenScore | None:

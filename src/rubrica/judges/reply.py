@@ -17,7 +17,7 @@ from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
 from rubrica.text.lazy_pattern import lazy_pattern
 
-from .axis_scores import labelled_answers, scores_for, section_score, table_column, table_row
+from .axis_scores import labelled_answers, leading_answer, scores_for, section_score, table_column, table_row
 from .fence import JudgedTexts
 from .mark import (
     COPIED,
@@ -53,6 +53,8 @@ MOST_LISTS = 50
 """A list is looked for at so many places that may open one."""
 
 _THOUGHTS = lazy_pattern(r"\A\s*<(think|thinking|thought|thoughts)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_ANSWERED = ("answer", "the answer", "final answer", "my answer", "label", "verdict")
+"""Words that announce the answer to a question that was asked alone."""
 _NAME_KEYS = ("dimension", "name", "criterion", "quality", "axis", "aspect")
 _NO_AXES = (*REASON_KEYS, "confidence")
 """Keys that mean something else than an axis of their name."""
@@ -88,7 +90,9 @@ def read_one(text: str, name: str, form: ReplyForm, quoted: JudgedTexts) -> Repl
     if marks:
         return marks[0] if _agree(marks) or settles(text) else TWICE
     if isinstance(form, AnswerSet):
-        whole = read_answer(text, {}, form) if form.find(text) else _answer_behind(text, name, form, quoted)
+        whole = (
+            read_answer(text, {}, form) if form.find(text) else _answer_behind(text, (name, *_ANSWERED), form, quoted)
+        )
         return COPIED if whole is UNREADABLE and quoted.copies(text) else whole
     plain = name.replace("_", " ")
     line = _from_line(text, form, quoted, (*LABELS, name, plain))
@@ -188,7 +192,7 @@ def _from_label(
 ) -> ReplyScore | NoScore:
     """The score that stands behind an axis's own name: of several axes, a number without one is nobody's."""
     if isinstance(scale, AnswerSet):
-        return _answer_behind(text, name, scale, quoted)
+        return _answer_behind(text, (name,), scale, quoted)
     names = (name, name.replace("_", " "))
     found = labelled_score(text, quoted, names, others) or section_score(text, quoted, names, others)
     return _written_mark(found, text, scale)
@@ -205,9 +209,16 @@ def _found_mark(found: WrittenScore | None, text: str, scale: Scale) -> ReplySco
     return value if isinstance(value, NoScore) else ReplyScore(value, plain_text(reason_in(text)))
 
 
-def _answer_behind(text: str, name: str, answers: AnswerSet, quoted: JudgedTexts) -> ReplyScore | NoScore:
-    """The answer that stands behind an axis's own name: ``Polite: yes. Sourced: no``; none where there are two."""
-    said = labelled_answers(text, quoted, (name, name.replace("_", " ")), tuple(answers.values))
+def _answer_behind(text: str, names: Sequence[str], answers: AnswerSet, quoted: JudgedTexts) -> ReplyScore | NoScore:
+    """The answer that stands behind an axis's own name: ``Polite: yes. Sourced: no``; none where there are two.
+
+    Of one axis alone, also behind a word that announces it, or where the reply begins with it.
+    """
+    plain = [name.replace("_", " ") for name in names]
+    said = labelled_answers(text, quoted, (*names, *plain), tuple(answers.values))
+    alone = len(names) > 1 and not said and not quoted.copies(text)
+    if alone and (first := leading_answer(text, tuple(answers.values))):
+        said = (first,)
     if len({answers.find(word) for word in said}) != 1:
         return UNREADABLE
     return read_answer(said[0], {REASON_KEYS[0]: reason_in(text)}, answers)
