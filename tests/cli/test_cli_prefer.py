@@ -112,7 +112,7 @@ def test_a_dry_run_asks_nobody_and_counts_both_orders(cli: Cli) -> None:
 
 
 def test_what_people_chose_may_be_a_tie_a_letter_or_a_place(cli: Cli) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "tie", "responses": ["same", "same"], "human": "Tie"},
         {"id": "letter", "responses": ["wrong", "right"], "human": "b"},
         {"id": "place", "responses": {"old": "right", "new": "wrong"}, "human": 1},

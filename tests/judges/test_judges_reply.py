@@ -85,6 +85,10 @@ def value(reply: str, judged: str = "", scale: Scale = TEN) -> float | str:
         ("Puntuación: 6/10. Falta una causa.", 6),
         ("评分：6分（满分10分）", 6),
         ("Оценка: 6 из 10", 6),
+        ('{"Score": 6, "Reason": "two gaps"}', 6),
+        ('{"SCORE": "6/10"}', 6),
+        ("score: 6\nreason: two gaps\nconfidence: 0.8", 6),
+        ("My score for this response is 6.", 6),
     ],
 )
 def test_a_score_is_read_in_every_usual_form(reply: str, expected: float) -> None:
@@ -472,6 +476,7 @@ def test_an_end_of_thoughts_that_a_judge_quotes_does_not_hide_what_it_said_befor
     [
         "Depth: 8 (out of 10), but one cause is made up... on reflection, 4.",
         "Score: 8. Actually, make that 4.",
+        "Score: 8, minus 4 for the gap",
         "Score: 8 - no wait, 4/10",
         "Rating: 8/10. On second thought I would say 4/10.",
         "Score: 8\n\nCorrection: 4",
@@ -490,10 +495,15 @@ def test_a_score_that_is_taken_back_does_not_count(reply: str) -> None:
         "I would give credit for 6 out of 10 steps.",
         "Bewertung: 6 von 10 Ursachen sind genannt",
         "Score: 6 de 10 causas",
+        "Score: 4/10/10",
     ],
 )
 def test_a_share_of_things_is_no_score(reply: str) -> None:
     assert isinstance(value(reply), str)
+
+
+def test_two_scores_under_names_that_differ_in_letter_case_are_none() -> None:
+    assert value('{"Score": 6, "score": 5}') == 'the judge gave "6 and 5", which is not a number'
 
 
 @pytest.mark.parametrize(

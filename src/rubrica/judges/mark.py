@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from rubrica.jsontext import both_values
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
@@ -59,7 +60,8 @@ COPIED = NoScore("the reply only repeats the judged text")
 
 
 def read_mark(found: Mapping[str, Any], scale: ReplyForm) -> ReplyScore | NoScore:
-    """A mark from an object; extra keys are not looked at."""
+    """A mark from an object, in whatever letters its keys are; extra keys are not looked at."""
+    found = _in_small_letters(found)
     if isinstance(scale, AnswerSet):
         key = next((key for key in (*_ANSWER_KEYS, *_SCORE_KEYS) if key in found), None)
         return MISSING if key is None else read_answer(found[key], found, scale)
@@ -70,6 +72,16 @@ def read_mark(found: Mapping[str, Any], scale: ReplyForm) -> ReplyScore | NoScor
                 return value
             return ReplyScore(value, reason_of(found), confidence_in(found))
     return MISSING
+
+
+def _in_small_letters(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    if all(key == key.lower() for key in found):
+        return found
+    small: dict[str, Any] = {}
+    for key, value in found.items():
+        own = key.lower()
+        small[own] = both_values(small[own], value) if own in small else value
+    return small
 
 
 def _stated_top(found: Mapping[str, Any]) -> float | None:

@@ -54,7 +54,7 @@ _OUT_OF_ABROAD = (  # 8 von 10 Punkten, and not 3 von 10 Fakten
 )
 OUT_OF = (
     rf"(?:(?:\s(?:stars?|points?|marks?))?\s?(?:/|out of|{_OUT_OF_ABROAD})"
-    r"\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%)"
+    r"\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d|\s?/\s?\d)|\s?(?P<percent>%)"
     r"|\s?\(?(?:on|of) an? (?P<points>\d+)[- ]point scale)?"
 )
 _GOES_ON = (
@@ -66,7 +66,8 @@ _NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if �
     r"(?!\s?[?×]|\s(?!\s{0,3}\d{1,2}[.)]\s?[*_A-Za-z])[x*+−-]?\s?\d"
     r"|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
     r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
-    rf"|\s(?!{_GOES_ON}|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
+    r"|\s?/\s?\d|,?\s(?:minus|plus|less)\s\d"
+    rf"|[^\S\n](?!{_GOES_ON}|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
 )
 DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
@@ -293,6 +294,7 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
     return re.compile(
         rf"(?:{begins}){DECORATION}{_OTHER_SCORES}"
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
+        r"(?: (?:for|of) (?:this|the) (?:response|answer|reply|text))?"
         rf"[*_`]{{0,3}}(?:\s?\((?P<form>[^()\n]{{1,30}})\))?[*_`]{{0,3}}\s?(?:{joint})"
         rf"(?![^\S\n]*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
         rf"(?P<value>{VALUE}){END}(?P<range>{_RANGE})?){OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
