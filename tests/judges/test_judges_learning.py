@@ -235,6 +235,17 @@ def test_labels_without_raters_have_no_people() -> None:
     assert learn(one_right(30)).people == {}
 
 
+def test_a_panel_that_was_tried_and_is_not_used_is_told() -> None:
+    chance = random.Random(3)  # noqa: S311
+    labels = [
+        Label("tone", chance.randint(1, 10), chance.randint(1, 10), f"{n}", judge) for n in range(30) for judge in "ab"
+    ]
+    refused = calibrate(labels, SCALES, version=1, on=TODAY).refused["tone"]
+    assert "nor does a learned panel of the judges clearly help there: " in refused.reason
+    alone = [label for label in labels if label.judge == "a"]
+    assert "panel" not in calibrate(alone, SCALES, version=1, on=TODAY).refused["tone"].reason
+
+
 # --- reading ----------------------------------------------------------------------------------------------
 
 

@@ -184,10 +184,21 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
                 after=with_spread(figures_of(weighed), weighed),
                 panel=learn_panel(labels, scale, folds),
             )
+        if reason:
+            reason += f"; {_no_panel(figures_of(weighed))}"
     if reason:
         return UncorrectedDimension(reason, before, after)
     best = learn_curve(labels, scale)
     return Correction(scale=scale, knots=best.knots, judges=dict(best.judges), labels=items, before=before, after=after)
+
+
+def _no_panel(figures: CalibrationFigures) -> str:
+    """What came of a learned panel that is not used."""
+    rank = "no rank correlation" if figures.spearman is None else f"rank correlation {figures.spearman:.2f}"
+    return (
+        "nor does a learned panel of the judges clearly help there: "
+        f"{rank}, mean absolute error {figures.mae:.3g}, root mean squared error {figures.rmse:.3g}"
+    )
 
 
 def _held_out_pairs(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[Pairs, Pairs]:
@@ -221,7 +232,7 @@ def _no_help(
         if before.spearman is not None and before.spearman < -1 / math.sqrt(len(gains) - 1):
             return (
                 f"scores of {dimension} fall where people's rise (rank correlation {before.spearman:.2f}): check that "
-                "the highest score is the best to it and in the labels; beside other judges it may count below 0"
+                "the highest score is the best to the judge, and in the labels"
             )
         found = "do not vary" if before.spearman is None else f"have rank correlation {before.spearman:.2f}"
         return (
