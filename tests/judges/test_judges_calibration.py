@@ -57,6 +57,8 @@ def learned(labels: list[Label]) -> Calibration:
 def test_a_judge_who_is_too_kind_is_corrected_and_the_figures_say_so() -> None:
     correction = learned(kind_judge(60)).dimensions["tone"]
     assert correction.labels == 60
+    assert correction.before is not None
+    assert correction.after is not None
     assert correction.before.bias == pytest.approx(2, abs=0.3)
     assert abs(correction.after.bias) < 0.2
     assert correction.after.mae < 0.5 * correction.before.mae
@@ -74,7 +76,9 @@ def test_figures_are_of_labels_that_were_not_learned_from() -> None:
     ]
     calibration = learned(labels)
     own = [abs(apply(calibration, "tone", "judge", x.score) - x.human) for x in labels]
-    assert calibration.dimensions["tone"].after.mae > sum(own) / len(own)
+    after = calibration.dimensions["tone"].after
+    assert after is not None
+    assert after.mae > sum(own) / len(own)
 
 
 @given(st.integers(0, 50), st.floats(1, 10), st.floats(1, 10), st.sampled_from(["a", "b", "unknown"]))
@@ -183,6 +187,7 @@ def test_folds_never_split_a_group() -> None:
     loose = [Label("tone", x.score, x.human, x.item) for x in labels]
     grouped, split = learn(labels).refused["tone"].after, learned(loose).dimensions["tone"].after
     assert grouped is not None
+    assert split is not None
     assert grouped.mae > 1.2 * split.mae
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from rubrica.errors import ContextError
 from rubrica.judges.calibration import CalibrationOutcome, calibrate, expected_rating
-from rubrica.judges.labels import ChoiceLabel, Label, read_labels
+from rubrica.judges.labels import ChoiceLabel, Label, UnlabelledScore, read_labels
 from rubrica.judges.panel import Panel, Pooling
 from rubrica.judges.panel_fit import learn_choices
 from rubrica.model.context import Context
@@ -193,6 +193,112 @@ def test_choices_that_teach_nothing_are_refused_with_the_reason(labels: list[Cho
     fit = learn_choices(labels)
     assert fit.weights is None
     assert says in fit.reason
+
+
+# --- verdicts without labels ------------------------------------------------------------------------------
+
+
+SKILLS = {"good": 0.95, "also": 0.9, "coin": 0.5, "toss": 0.5}
+
+
+def judged(count: int, seed: int = 3, passes: float = 0.5) -> list[Label]:
+    """Two judges who know, and two who guess."""
+    chance = random.Random(seed)  # noqa: S311
+    labels = []
+    for number in range(count):
+        true = float(chance.random() < passes)
+        for judge, skill in SKILLS.items():
+            labels.append(Label("passes", true if chance.random() < skill else 1 - true, true, f"{number}", judge))
+    return labels
+
+
+def unlabelled(labels: Sequence[Label]) -> list[UnlabelledScore]:
+    return [UnlabelledScore(x.dimension, x.score, x.item, x.judge, x.group) for x in labels]
+
+
+@pytest.mark.parametrize("passes", [0.5, 0.8])
+def test_without_labels_judges_of_a_verdict_who_agree_by_skill_are_heard(passes: float) -> None:
+    found = calibrate(unlabelled(judged(60, passes=passes)), SCALES, version=1, on=TODAY)
+    pooling, new = Pooling.of(rubric_with(found)), judged(400, seed=2, passes=passes)
+    assert share_right(pooling, new) > share_right(Pooling("mean"), new) + 0.08
+    assert found.calibration is not None
+    panel = found.calibration.dimensions["passes"].panel
+    assert panel is not None
+    weights = {judge: known.weight for judge, known in panel.judges.items()}
+    assert min(weights["good"], weights["also"]) > 2 * max(weights["coin"], weights["toss"])
+
+
+def test_what_no_label_stands_behind_has_no_figures_and_says_so() -> None:
+    found = calibrate(unlabelled(judged(60)), SCALES, version=1, on=TODAY)
+    assert found.calibration is not None
+    correction = found.calibration.dimensions["passes"]
+    assert (correction.labels, correction.before, correction.after) == (0, None, None)
+    assert found.calibration.reliability == {}
+    assert Pooling.of(rubric_with(found)).called("passes", list(SKILLS)) == "learned panel (without people's labels)"
+    assert Pooling.of(rubric_with(learn(judged(60)))).called("passes", list(SKILLS)) == "learned panel"
+
+
+def test_a_judge_that_passes_everything_does_not_drown_those_who_look() -> None:
+    labels = judged(60, passes=0.6)
+    always = [Label("passes", 1.0, x.human, x.item, f"yes{n}") for x in labels if x.judge == "good" for n in (1, 2)]
+    known = [x for x in labels if x.judge in ("good", "also")]
+    pooling = Pooling.of(rubric_with(calibrate(unlabelled([*known, *always]), SCALES, version=1, on=TODAY)))
+    votes = [Vote("good", 0.0), Vote("also", 0.0), Vote("yes1", 1.0), Vote("yes2", 1.0)]
+    assert (pooling.value("passes", votes) or 0) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (judged(19), "takes 3 judges and 20 responses that several of them judged, here are 4 and 19"),
+        ([x for x in judged(40) if x.judge in ("good", "coin")], "here are 2 and 40"),
+        ([Label(x.dimension, x.score, 0, f"{n}", x.judge) for n, x in enumerate(judged(40))], "here are 4 and 0"),
+        ([Label("passes", 1.0, 1.0, x.item, x.judge) for x in judged(40)], "every judge says pass of everything"),
+        ([Label("passes", 0.7, 1.0, x.item, x.judge) for x in judged(40)], "its scores are not verdicts"),
+        ([Label("tone", 1.0, 1.0, x.item, x.judge) for x in judged(40)], "its scores are not verdicts"),
+    ],
+)
+def test_scores_without_labels_that_teach_nothing_are_refused_with_a_way_out(given: list[Label], says: str) -> None:
+    found = calibrate(unlabelled(given), SCALES, version=1, on=TODAY)
+    assert found.calibration is None
+    (refused,) = found.refused.values()
+    assert says in refused.reason
+    assert "has no label by people; " in refused.reason
+    assert "Give what people gave as `human`, of 20 responses at least" in refused.reason
+
+
+def test_a_single_label_by_people_switches_to_learning_from_labels() -> None:
+    rows = [{"id": x.item, "judge": x.judge, "scores": {"passes": x.score}} for x in judged(60)]
+    alone = read_labels(map(json.dumps, rows), SCALES)
+    assert (len(alone.unlabelled), alone.scores, alone.left_out) == (240, [], 0)
+    one = read_labels(map(json.dumps, [{**rows[0], "human": {"passes": "pass"}}, *rows[1:]]), SCALES)
+    assert (one.unlabelled, len(one.scores), one.left_out) == ([], 1, 239)
+    refused = calibrate([*one.scores, *one.unlabelled], SCALES, version=1, on=TODAY).refused["passes"]
+    assert "1 labelled item; 20 are the fewest" in refused.reason
+    whole = calibrate([*judged(60), *alone.unlabelled], SCALES, version=1, on=TODAY).calibration
+    assert whole is not None
+    assert whole.dimensions["passes"].labels == 60
+    elsewhere = read_labels(map(json.dumps, [*rows, {"scores": {}, "human": {"tone": 4}}]), SCALES)
+    assert (elsewhere.unlabelled, elsewhere.left_out) == ([], 241)
+
+
+def test_verdicts_without_labels_are_read_from_lines_and_tables() -> None:
+    read = [UnlabelledScore("passes", 1.0, "1", "m", "g"), UnlabelledScore("passes", 0.0, "2", "m")]
+    lines = [
+        '{"id": 1, "judge": "m", "group": "g", "dimension": "passes", "score": "pass"}',
+        '{"id": 2, "judge": "m", "scores": {"passes": false}, "human": null}',
+        '{"id": 3, "judge": "m", "scores": {"passes": null}}',
+    ]
+    found = read_labels(lines, SCALES)
+    assert (found.unlabelled, found.left_out) == (read, 1)
+    assert (
+        read_labels(["id,judge,group,judge_passes,passes", "1,m,g,pass,", "2,m,,no,"], SCALES, "l.csv").unlabelled
+        == read
+    )
+    long = ["id,judge,group,dimension,score", "1,m,g,passes,yes", "2,m,,passes,0"]
+    assert read_labels(long, SCALES, "l.csv").unlabelled == read
+    with pytest.raises(ContextError, match=r"l\.csv:2: passes: 'maybe' is not a number"):
+        read_labels([*long[:1], "1,m,g,passes,maybe"], SCALES, "l.csv")
 
 
 # --- raters -----------------------------------------------------------------------------------------------

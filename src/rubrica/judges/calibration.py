@@ -3,7 +3,8 @@
 A judge's score first gets that judge's own offset (how much harsher than the average judge it is), then the
 dimension's curve, which never falls (so a better score stays a better score). Where judges put together by learned
 weights do better than that, those are used instead. All of it is learned from labels, without the harshness of the
-people who gave them, and kept only where it helps on labels it was not learned from.
+people who gave them, and kept only where it helps on labels it was not learned from. Verdicts that nobody labelled
+are the exception: there judges are weighed by how far they agree, and nothing tells whether it helps.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from rubrica.scoring.raters import RaterEffects
 
 from .curve_fit import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
 from .judge_reliability import each_alone, with_spread
-from .labels import ChoiceLabel, Label
-from .panel_fit import ChoiceFit, learn_choices, learn_panel, try_panel
+from .labels import ChoiceLabel, Label, UnlabelledScore
+from .panel_fit import ChoiceFit, learn_choices, learn_panel, learn_verdicts, try_panel
 from .rater_fit import adjust_for_raters, effects_of, fit_raters
 
 FEWEST_LABELS = 20
@@ -110,7 +111,7 @@ class CalibrationOutcome:
 
 
 def calibrate(
-    labels: Iterable[Label],
+    labels: Iterable[Label | UnlabelledScore],
     scales: Mapping[str, Scale],
     *,
     version: int,
@@ -124,10 +125,16 @@ def calibrate(
     like the labels than chance may (by one standard error); and where it, learned on four fifths of the groups and
     tried on the rest, does not lower the squared error by more than the standard error of that gain. `seed` deals the
     groups into the folds. Figures are per item: the judges' mean before, what takes its place after.
+
+    A dimension that has no label is learned from its judges' verdicts alone, without figures, or refused.
     """
     by_dimension: dict[str, list[Label]] = {}
+    unlabelled: dict[str, list[UnlabelledScore]] = {}
     for label in labels:
-        by_dimension.setdefault(label.dimension, []).append(label)
+        if isinstance(label, Label):
+            by_dimension.setdefault(label.dimension, []).append(label)
+        else:
+            unlabelled.setdefault(label.dimension, []).append(label)
     kept: dict[str, Correction] = {}
     refused: dict[str, UncorrectedDimension] = {}
     people: dict[str, DimensionRaters] = {}
@@ -146,6 +153,13 @@ def calibrate(
             refused[dimension] = found
         else:
             kept[dimension] = found
+    for dimension, given in unlabelled.items():
+        if dimension not in by_dimension:
+            learned = _by_agreement(dimension, given, scales[dimension])
+            if isinstance(learned, Correction):
+                kept[dimension] = learned
+            else:
+                refused[dimension] = learned
     chosen = learn_choices(choices, seed) if choices else NO_CHOICES
     calibration = None
     if kept or chosen.weights is not None or reliability:
@@ -190,6 +204,23 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
         return UncorrectedDimension(reason, before, after)
     best = learn_curve(labels, scale)
     return Correction(scale=scale, knots=best.knots, judges=dict(best.judges), labels=items, before=before, after=after)
+
+
+def _by_agreement(dimension: str, given: Sequence[UnlabelledScore], scale: Scale) -> Correction | UncorrectedDimension:
+    """Judges of verdicts held against each other, where people said nothing."""
+    learned = learn_verdicts(given, scale)
+    if isinstance(learned, str):
+        return UncorrectedDimension(
+            f"{dimension} has no label by people; {learned}. Give what people gave as `human`, of {FEWEST_LABELS} "
+            "responses at least (`rubrica review sample` draws some for them)"
+        )
+    return Correction(
+        scale=scale,
+        knots=((scale.min, scale.min), (scale.max, scale.max)),
+        judges={judge: JudgeCorrection() for judge in learned.judges},
+        labels=0,
+        panel=learned,
+    )
 
 
 def _no_panel(figures: CalibrationFigures) -> str:

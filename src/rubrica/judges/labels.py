@@ -53,6 +53,21 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class UnlabelledScore:
+    """What a judge gave an item on one dimension, on its scale, where people gave nothing."""
+
+    dimension: str
+    score: float
+    item: str
+    judge: str = ONE_JUDGE
+    group: str | None = None
+
+    @property
+    def unit(self) -> str:
+        return self.item if self.group is None else self.group
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceLabel:
     """Which of two responses a judge chose, and which a person did; None: neither, or nobody said."""
 
@@ -74,6 +89,7 @@ class LabelFile:
     scores: list[Label] = field(default_factory=list)
     choices: list[ChoiceLabel] = field(default_factory=list)
     left_out: int = 0  # lines on which the judge or the person gave nothing
+    unlabelled: list[UnlabelledScore] = field(default_factory=list)  # all scores, where people gave nothing on any line
 
 
 def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "labels.jsonl") -> LabelFile:
@@ -81,8 +97,9 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
 
     A line is ``{"dimension": …, "score": …, "human": …}``, or ``{"scores": {…}, "human": {…}}`` by dimension, where
     null means: not given, so a line without any pair of scores is left out and counted; or
-    ``{"choice": …, "human": …}`` for a choice between two responses. `judge`, `id`, `group` and `rater` (the person)
-    are given if known. What `rubrica prefer` writes is read too, vote by vote.
+    ``{"choice": …, "human": …}`` for a choice between two responses. Where people gave nothing on any line, the judges'
+    scores are kept by themselves. `judge`, `id`, `group` and `rater` (the person) are given if known. What `rubrica
+    prefer` writes is read too, vote by vote.
 
     A file whose name ends in .csv or .tsv is a table with the same names as columns; by dimension, a person's score
     stands under its name and the judge's under ``judge_`` and its name, as in the tables that `rubrica review` writes.
@@ -94,7 +111,7 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
     scores: list[Label] = []
     choices: list[ChoiceLabel] = []
     by_place: list[ChoiceLabel] = []
-    left_out = 0
+    silent: list[tuple[int, Any]] = []
     problems: list[Problem] = []
     table = file.lower().endswith((".csv", ".tsv"))
     for number, row in _table_rows(lines, scales, file, problems) if table else _json_rows(lines):
@@ -110,14 +127,26 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
             else:
                 own = _labels_of(data, scales, number)
                 scores += own
-                left_out += not own
+                if not own:
+                    silent.append((number, data))
         except ValueError as error:
             problems.append(Problem(str(error), line=number, file=file))
+    unlabelled: list[UnlabelledScore] = []
+    left_out = len(silent)
+    if not (problems or scores) and not any(_labelled(row) for _, row in silent):
+        left_out = 0
+        for number, row in silent:
+            try:
+                alone = _unlabelled_of(row, scales, number)
+                unlabelled += alone
+                left_out += not alone
+            except ValueError as error:
+                problems.append(Problem(str(error), line=number, file=file))
     if problems:
         raise ContextError(_listed(problems))
     if len({label.choice for label in choices} - {None}) > 2:  # responses with names of their own in every line
         choices = by_place
-    return LabelFile(scores, choices, left_out)
+    return LabelFile(scores, choices, left_out, unlabelled)
 
 
 def _listed(problems: Sequence[Problem]) -> str:
@@ -251,13 +280,20 @@ def _option(value: object) -> str | None:
     return None if text in TIES or not text else text
 
 
-def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label]:
-    if not isinstance(row, dict) or "human" not in row:
+def _labelled(row: Mapping[str, Any]) -> bool:
+    """Whether people gave anything on a line."""
+    human = row.get("human")
+    return any(given is not None for given in human.values()) if isinstance(human, dict) else human is not None
+
+
+def _pairs_of(row: Any, scales: Mapping[str, Scale]) -> dict[str, tuple[Any, Any]]:
+    """By dimension what the judge gave and what people did, None where that is nothing."""
+    if not isinstance(row, dict) or not row.keys() & {"human", "scores", "score"}:
         raise ValueError(
             "a label is an object with `human`, and either `dimension` and `score`, or `scores`, or `choice`"
         )
     if "scores" in row:
-        scores, human = row["scores"], row["human"]
+        scores, human = row["scores"], {} if row.get("human") is None else row["human"]
         if not isinstance(scores, dict) or not isinstance(human, dict):
             raise ValueError("with `scores`, both `scores` and `human` are objects by dimension")
         pairs = {name: (scores[name], human.get(name)) for name in scores}
@@ -272,7 +308,12 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
     else:
         if not isinstance(row.get("dimension"), str):
             raise ValueError("it lacks the name of its `dimension`")
-        pairs = {row["dimension"]: (row.get("score"), row["human"])}
+        pairs = {row["dimension"]: (row.get("score"), row.get("human"))}
+    return pairs
+
+
+def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label]:
+    pairs = _pairs_of(row, scales)
     for name, pair in pairs.items():
         if None not in pair:
             _check_known(name, scales)
@@ -291,6 +332,15 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
         for name, (score, given) in pairs.items()
         if score is not None and given is not None
     ]
+
+
+def _unlabelled_of(row: Mapping[str, Any], scales: Mapping[str, Scale], number: int) -> list[UnlabelledScore]:
+    given = {name: score for name, (score, _) in _pairs_of(row, scales).items() if score is not None}
+    for name in given:
+        _check_known(name, scales)
+    item = _named(row, "id", "item", "case") or f"line {number}"
+    judge, group = _named(row, "judge") or ONE_JUDGE, _named(row, "group")
+    return [UnlabelledScore(name, _on_scale(score, name, scales), item, judge, group) for name, score in given.items()]
 
 
 def _check_known(dimension: str, scales: Mapping[str, Scale]) -> None:
