@@ -267,6 +267,25 @@ def test_a_calibrated_rubric_tells_how_reliable_each_judge_is(
     told = json.loads(cli("agreement", file, "-r", calibrated, "--json").stdout)["reliability"]["tone"]
     assert (told["a"]["bias"], told["b"]["bias"]) == (-2, 1)
     assert told["a"]["rmse"] == 2
+    alone = results(a=HARSH)
+    alone.write_text("".join(_unvoted(line) + "\n" for line in alone.read_text().splitlines()))
+    assert cli("agreement", alone).exit_code == 1
+    single = cli("agreement", alone, "-r", calibrated)
+    assert single.exit_code == 0, single.stderr
+    assert "none of 4 evaluations has votes" in single.stdout
+    assert "against people: RMSE" in single.stdout
+    assert json.loads(cli("agreement", alone, "-r", calibrated, "--json").stdout)["reliability"]["tone"] == told
+
+
+def _unvoted(line: str) -> str:
+    """A stored evaluation as one judge, asked once, leaves it."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without(own) for key, own in value.items() if key != "votes"}
+        return [without(own) for own in value] if isinstance(value, list) else value
+
+    return json.dumps(without(json.loads(line)))
 
 
 def test_answers_are_held_against_those_of_the_same_cases_in_another_file(

@@ -456,7 +456,9 @@ def test_the_same_labels_and_seed_give_the_same_rubric(
     other = json.loads(cli("calibrate", labels, "-r", judged, "--json", "--seed", "4").stdout)["calibration"]
     mine = load(one).calibration
     assert mine is not None
-    assert other["dimensions"]["tone"]["after"] != mine.dimensions["tone"].after.model_dump()
+    after = mine.dimensions["tone"].after
+    assert after is not None
+    assert other["dimensions"]["tone"]["after"] != after.model_dump()
 
 
 def test_labels_can_be_piped_into_the_command(judged: Path, make_labels: MakeLabels) -> None:
@@ -541,6 +543,41 @@ def test_choices_are_weighed_and_the_figures_told(cli: Cli, judged: Path, tmp_pa
     alone = cli("calibrate", written(tmp_path / "none.jsonl", unlabelled), "-r", judged)
     assert alone.exit_code == 0
     assert "Dawid and Skene" in " ".join(alone.stdout.split())
+
+
+def test_verdicts_without_labels_weigh_judges_and_it_is_said_wherever_they_count(
+    cli: Cli, judged: Path, tmp_path: Path
+) -> None:
+    verdict = judged.read_text().replace('"Is it true?"', '"Is it true?", scale: {min: 0, max: 1}')
+    judged.write_text(verdict)
+    chance = random.Random(5)  # noqa: S311
+    skills = {"right": 0.95, "also": 0.9, "x": 0.5, "y": 0.5, "z": 0.5}
+    rows = []
+    for number in range(60):
+        true = chance.random() < 0.5
+        for name, skill in skills.items():
+            said = "pass" if true is (chance.random() < skill) else "fail"
+            rows.append({"id": number, "judge": f"scripted:{name}.jsonl", "dimension": "facts", "score": said})
+    lines = written(tmp_path / "verdicts.jsonl", rows)
+    result = cli("calibrate", lines, "-r", judged, "-o", "calibrated.yaml", env={"COLUMNS": "300"})
+    assert result.exit_code == 0, result.stderr
+    assert "no label says what people think of facts: weights are from how far the judges agree" in result.stdout
+    assert "without human labels" in (tmp_path / "calibrated.yaml").read_text()
+    for name in skills:
+        score = float(name in ("right", "also"))
+        written(tmp_path / f"{name}.jsonl", [{"reply": {"reason": "so", "score": score, "confidence": 0.9}}])
+    panel = [word for name in skills for word in ("-J", f"scripted:{name}.jsonl")]
+    for rubric, heard in (("reply.yaml", False), ("calibrated.yaml", True)):
+        found = json.loads(cli("eval", "-r", rubric, "--response", "Yes.", *panel, "--json").stdout)
+        facts = found["dimensions"]["facts"]
+        assert (facts["value"] > 0.5) is heard
+        assert ("learned panel (without people's labels)" in facts["reason"]) is heard
+    plain = json.loads(cli("calibrate", lines, "-r", judged, "--json").stdout)
+    assert plain["by_agreement"] == ["facts"]
+    tones = written(tmp_path / "tones.jsonl", [{**row, "dimension": "tone", "score": 7} for row in rows])
+    refused = cli("calibrate", tones, "-r", judged, env={"COLUMNS": "300"})
+    assert refused.exit_code == 1
+    assert "tone has no label by people; its scores are not verdicts" in refused.stdout
 
 
 def test_a_table_names_its_raters_and_their_harshness_is_told(cli: Cli, judged: Path, tmp_path: Path) -> None:

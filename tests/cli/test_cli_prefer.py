@@ -89,7 +89,7 @@ def test_broken_lines_are_told_and_the_others_compared(cli: Cli) -> None:
     assert result.exit_code == 1
     assert json.loads(result.stdout)["choice"] == "mine"
     assert "`responses`" in result.stderr
-    assert "1 responses cannot be compared" in result.stderr
+    assert "1 response cannot be compared" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,34 @@ def test_a_dry_run_asks_nobody_and_counts_both_orders(cli: Cli) -> None:
     result = cli("prefer", pairs(3), "-J", "openai:gpt-4o-mini", "--dry-run")
     assert result.exit_code == 0, result.stderr
     assert "6" in result.stdout.split()
+
+
+def test_what_people_chose_may_be_a_tie_a_letter_or_a_place(cli: Cli) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "tie", "responses": ["same", "same"], "human": "Tie"},
+        {"id": "letter", "responses": ["wrong", "right"], "human": "b"},
+        {"id": "place", "responses": {"old": "right", "new": "wrong"}, "human": 1},
+        {"id": "stranger", "responses": ["right", "wrong"], "human": "third"},
+    ]
+    write(Path("mixed.jsonl"), rows)
+    write(Path("even.jsonl"), [*FAIR, {"match": "same", "reply": {"reason": "alike", "choice": "tie"}}])
+    result = cli("prefer", "mixed.jsonl", "-J", "scripted:even.jsonl", "-o", "out.jsonl")
+    assert result.exit_code == 1
+    assert "3 of 3 as people chose" in result.stdout
+    assert "line 4: `human` is 'third'; it is one of first, second, or tie" in result.stderr
+    stored = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [row["human"] for row in stored] == ["tie", "second", "old"]
+
+
+def test_choices_are_learned_from_whatever_the_responses_are_called(cli: Cli) -> None:
+    rows = [json.loads(line) for line in pairs(30).read_text().splitlines()]
+    for row in rows:
+        names = [f"{name}-{row['id']}" for name in ("old", "new")]
+        row["human"] = names[row["human"] == "second"]
+        row["responses"] = dict(zip(names, row["responses"], strict=True))
+    write(Path("named.jsonl"), rows)
+    judges = [word for name in ("fair", "x", "y") for word in ("-J", f"scripted:{name}.jsonl")]
+    assert cli("prefer", "named.jsonl", *judges, "-o", "choices.jsonl").exit_code == 0
+    result = cli("calibrate", "choices.jsonl", "-r", "answers.yaml")
+    assert result.exit_code == 0, result.stderr
+    assert "100.0% weighted, 0.0% by majority" in result.stdout

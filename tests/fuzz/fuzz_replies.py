@@ -28,8 +28,10 @@ from rubrica.gateway.upstreams.relay import Relay
 from rubrica.gateway.upstreams.translated_stream import TranslatedStream
 from rubrica.gateway.upstreams.translation import translate
 from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.listwise_reply import read_listwise, read_response_scores
+from rubrica.judges.mark import ReplyScore
 from rubrica.judges.order_reply import read_order
-from rubrica.judges.reply import ReplyScore, read_listwise, read_many, read_one, read_overall, read_response_scores
+from rubrica.judges.reply import read_many, read_one, read_overall
 from rubrica.judges.scoreline import last_pair
 from rubrica.llm.anthropic import AnthropicModel
 from rubrica.llm.http import HttpAnswer

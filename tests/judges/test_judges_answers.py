@@ -82,6 +82,27 @@ def test_a_label_is_read_however_it_is_written(written: str) -> None:
     assert judged(said(written), said("plain")).dimensions["sourced"].label == "partly"
 
 
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("Answer: **partly**", "partly"),
+        ("The answer is no.", "no"),
+        ("**Label**: no\nReason: it is long", "no"),
+        ("No, it names none.", "no"),
+        ("Partly\n\nThe museum is named.", "partly"),
+        ("no — there is no source", "no"),
+        ("No. 5 is right.", ""),
+        ("No idea.", ""),
+        ("Yes and no.", ""),
+        ("Yes, but only partly.", ""),
+        ("Answer: yes\nAnswer: no", ""),
+        ('"Yes, says the museum" is all it says.', ""),
+    ],
+)
+def test_a_label_in_prose_is_read_where_it_answers_and_stands_alone(reply: str, label: str) -> None:
+    assert judged(reply, reply, said("plain")).dimensions["sourced"].label == label
+
+
 def test_a_label_that_was_not_offered_leaves_the_dimension_unscored_by_name() -> None:
     sourced = judged(said("mostly"), said("plain")).dimensions["sourced"]
     assert (sourced.value, sourced.status, sourced.label) == (None, "unscored", "")

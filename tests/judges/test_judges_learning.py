@@ -13,7 +13,7 @@ import pytest
 
 from rubrica.errors import ContextError
 from rubrica.judges.calibration import CalibrationOutcome, calibrate, expected_rating
-from rubrica.judges.labels import ChoiceLabel, Label, read_labels
+from rubrica.judges.labels import ChoiceLabel, Label, UnlabelledScore, read_labels
 from rubrica.judges.panel import Panel, Pooling
 from rubrica.judges.panel_fit import learn_choices
 from rubrica.model.context import Context
@@ -195,6 +195,112 @@ def test_choices_that_teach_nothing_are_refused_with_the_reason(labels: list[Cho
     assert says in fit.reason
 
 
+# --- verdicts without labels ------------------------------------------------------------------------------
+
+
+SKILLS = {"good": 0.95, "also": 0.9, "coin": 0.5, "toss": 0.5}
+
+
+def judged(count: int, seed: int = 3, passes: float = 0.5) -> list[Label]:
+    """Two judges who know, and two who guess."""
+    chance = random.Random(seed)  # noqa: S311
+    labels = []
+    for number in range(count):
+        true = float(chance.random() < passes)
+        for judge, skill in SKILLS.items():
+            labels.append(Label("passes", true if chance.random() < skill else 1 - true, true, f"{number}", judge))
+    return labels
+
+
+def unlabelled(labels: Sequence[Label]) -> list[UnlabelledScore]:
+    return [UnlabelledScore(x.dimension, x.score, x.item, x.judge, x.group) for x in labels]
+
+
+@pytest.mark.parametrize("passes", [0.5, 0.8])
+def test_without_labels_judges_of_a_verdict_who_agree_by_skill_are_heard(passes: float) -> None:
+    found = calibrate(unlabelled(judged(60, passes=passes)), SCALES, version=1, on=TODAY)
+    pooling, new = Pooling.of(rubric_with(found)), judged(400, seed=2, passes=passes)
+    assert share_right(pooling, new) > share_right(Pooling("mean"), new) + 0.08
+    assert found.calibration is not None
+    panel = found.calibration.dimensions["passes"].panel
+    assert panel is not None
+    weights = {judge: known.weight for judge, known in panel.judges.items()}
+    assert min(weights["good"], weights["also"]) > 2 * max(weights["coin"], weights["toss"])
+
+
+def test_what_no_label_stands_behind_has_no_figures_and_says_so() -> None:
+    found = calibrate(unlabelled(judged(60)), SCALES, version=1, on=TODAY)
+    assert found.calibration is not None
+    correction = found.calibration.dimensions["passes"]
+    assert (correction.labels, correction.before, correction.after) == (0, None, None)
+    assert found.calibration.reliability == {}
+    assert Pooling.of(rubric_with(found)).called("passes", list(SKILLS)) == "learned panel (without people's labels)"
+    assert Pooling.of(rubric_with(learn(judged(60)))).called("passes", list(SKILLS)) == "learned panel"
+
+
+def test_a_judge_that_passes_everything_does_not_drown_those_who_look() -> None:
+    labels = judged(60, passes=0.6)
+    always = [Label("passes", 1.0, x.human, x.item, f"yes{n}") for x in labels if x.judge == "good" for n in (1, 2)]
+    known = [x for x in labels if x.judge in ("good", "also")]
+    pooling = Pooling.of(rubric_with(calibrate(unlabelled([*known, *always]), SCALES, version=1, on=TODAY)))
+    votes = [Vote("good", 0.0), Vote("also", 0.0), Vote("yes1", 1.0), Vote("yes2", 1.0)]
+    assert (pooling.value("passes", votes) or 0) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (judged(19), "takes 3 judges and 20 responses that several of them judged, here are 4 and 19"),
+        ([x for x in judged(40) if x.judge in ("good", "coin")], "here are 2 and 40"),
+        ([Label(x.dimension, x.score, 0, f"{n}", x.judge) for n, x in enumerate(judged(40))], "here are 4 and 0"),
+        ([Label("passes", 1.0, 1.0, x.item, x.judge) for x in judged(40)], "every judge says pass of everything"),
+        ([Label("passes", 0.7, 1.0, x.item, x.judge) for x in judged(40)], "its scores are not verdicts"),
+        ([Label("tone", 1.0, 1.0, x.item, x.judge) for x in judged(40)], "its scores are not verdicts"),
+    ],
+)
+def test_scores_without_labels_that_teach_nothing_are_refused_with_a_way_out(given: list[Label], says: str) -> None:
+    found = calibrate(unlabelled(given), SCALES, version=1, on=TODAY)
+    assert found.calibration is None
+    (refused,) = found.refused.values()
+    assert says in refused.reason
+    assert "has no label by people; " in refused.reason
+    assert "Give what people gave as `human`, of 20 responses at least" in refused.reason
+
+
+def test_a_single_label_by_people_switches_to_learning_from_labels() -> None:
+    rows = [{"id": x.item, "judge": x.judge, "scores": {"passes": x.score}} for x in judged(60)]
+    alone = read_labels(map(json.dumps, rows), SCALES)
+    assert (len(alone.unlabelled), alone.scores, alone.left_out) == (240, [], 0)
+    one = read_labels(map(json.dumps, [{**rows[0], "human": {"passes": "pass"}}, *rows[1:]]), SCALES)
+    assert (one.unlabelled, len(one.scores), one.left_out) == ([], 1, 239)
+    refused = calibrate([*one.scores, *one.unlabelled], SCALES, version=1, on=TODAY).refused["passes"]
+    assert "1 labelled item; 20 are the fewest" in refused.reason
+    whole = calibrate([*judged(60), *alone.unlabelled], SCALES, version=1, on=TODAY).calibration
+    assert whole is not None
+    assert whole.dimensions["passes"].labels == 60
+    elsewhere = read_labels(map(json.dumps, [*rows, {"scores": {}, "human": {"tone": 4}}]), SCALES)
+    assert (elsewhere.unlabelled, elsewhere.left_out) == ([], 241)
+
+
+def test_verdicts_without_labels_are_read_from_lines_and_tables() -> None:
+    read = [UnlabelledScore("passes", 1.0, "1", "m", "g"), UnlabelledScore("passes", 0.0, "2", "m")]
+    lines = [
+        '{"id": 1, "judge": "m", "group": "g", "dimension": "passes", "score": "pass"}',
+        '{"id": 2, "judge": "m", "scores": {"passes": false}, "human": null}',
+        '{"id": 3, "judge": "m", "scores": {"passes": null}}',
+    ]
+    found = read_labels(lines, SCALES)
+    assert (found.unlabelled, found.left_out) == (read, 1)
+    assert (
+        read_labels(["id,judge,group,judge_passes,passes", "1,m,g,pass,", "2,m,,no,"], SCALES, "l.csv").unlabelled
+        == read
+    )
+    long = ["id,judge,group,dimension,score", "1,m,g,passes,yes", "2,m,,passes,0"]
+    assert read_labels(long, SCALES, "l.csv").unlabelled == read
+    with pytest.raises(ContextError, match=r"l\.csv:2: passes: 'maybe' is not a number"):
+        read_labels([*long[:1], "1,m,g,passes,maybe"], SCALES, "l.csv")
+
+
 # --- raters -----------------------------------------------------------------------------------------------
 
 
@@ -235,15 +341,56 @@ def test_labels_without_raters_have_no_people() -> None:
     assert learn(one_right(30)).people == {}
 
 
+def test_a_panel_that_was_tried_and_is_not_used_is_told() -> None:
+    chance = random.Random(3)  # noqa: S311
+    labels = [
+        Label("tone", chance.randint(1, 10), chance.randint(1, 10), f"{n}", judge) for n in range(30) for judge in "ab"
+    ]
+    refused = calibrate(labels, SCALES, version=1, on=TODAY).refused["tone"]
+    assert "nor does a learned panel of the judges clearly help there: " in refused.reason
+    alone = [label for label in labels if label.judge == "a"]
+    assert "panel" not in calibrate(alone, SCALES, version=1, on=TODAY).refused["tone"].reason
+
+
 # --- reading ----------------------------------------------------------------------------------------------
 
 
 def test_a_table_of_reviews_is_read_as_labels_with_their_rater() -> None:
     text = '\ufeffitem,case,judge,judge_tone,reviewer,tone (1–10),note\n1,q1,m,7,ann,"6,5",fine\n2,q2,m,8,bob,n/a,\n'
-    with pytest.raises(ContextError, match="no dimension has both a score and a human label"):
-        read_labels(text.splitlines(), SCALES, "l.csv")
-    found = read_labels(text.splitlines()[:2], SCALES, "l.csv").scores
-    assert found == [Label("tone", 7.0, 6.5, "1", "m", None, "ann")]
+    found = read_labels(text.splitlines(), SCALES, "l.csv")
+    assert found.scores == [Label("tone", 7.0, 6.5, "1", "m", None, "ann")]
+    assert found.left_out == 1
+
+
+@pytest.mark.parametrize("columns", ["id,judge,tone", "id,judge,judge_tone", "id,rater,tune"])
+def test_a_table_without_columns_for_both_says_once_what_it_lacks(columns: str) -> None:
+    with pytest.raises(ContextError) as caught:
+        read_labels([columns, "1,a,4", "2,a,5"], SCALES, "l.csv")
+    (told,) = str(caught.value).splitlines()
+    assert told.startswith(f"l.csv:1: the columns {columns.replace(',', ', ')} hold no label")
+    assert "tone for people's scores and judge_tone for a judge's" in told
+
+
+def test_choices_between_responses_with_names_of_their_own_count_by_place() -> None:
+    rows = [
+        {"id": 1, "responses": {"old": "x", "new": "y"}, "human": "new", "votes": [_vote("new")]},
+        {"id": 2, "responses": {"first": "x", "second": "y"}, "human": "first", "votes": [_vote(None)]},
+    ]
+    assert read_labels(map(json.dumps, rows), SCALES).choices == [
+        ChoiceLabel("1", "m", "new", "new"),
+        ChoiceLabel("2", "m", None, "first"),
+    ]
+    rows.append({"id": 3, "responses": {"a": "x", "b": "y"}, "human": "b", "votes": [_vote("a"), _vote("b")]})
+    assert [(own.choice, own.human) for own in read_labels(map(json.dumps, rows), SCALES).choices] == [
+        ("second", "second"),
+        (None, "first"),
+        ("first", "second"),
+        ("second", "second"),
+    ]
+
+
+def _vote(choice: str | None) -> dict[str, object]:
+    return {"judge": "m", "choice": choice, "ranks": {}}
 
 
 def test_a_long_table_and_a_table_of_choices_are_read() -> None:
@@ -254,6 +401,13 @@ def test_a_long_table_and_a_table_of_choices_are_read() -> None:
         ChoiceLabel("1", "m", "a", "b"),
         ChoiceLabel("2", "m", None, "a"),
     ]
+
+
+def test_a_verdict_may_be_written_as_a_word_on_a_scale_from_0_to_1() -> None:
+    rows = ["id,judge,passes,judge_passes", "1,m,pass,Yes", "2,m,no,true"]
+    assert [(own.score, own.human) for own in read_labels(rows, SCALES, "l.csv").scores] == [(1, 1), (1, 0)]
+    with pytest.raises(ContextError, match="'pass' is not a number on its scale 1–10"):
+        read_labels(["id,judge,tone,judge_tone", "1,m,pass,7"], SCALES, "l.csv")
 
 
 def test_choices_stand_beside_scores_in_one_file() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubrica.judges.fence import JudgedTexts
-from rubrica.judges.order_reply import AMBIGUOUS, PLACES_OR_SCORES, TURNED, ReplyOrder, read_order
-from rubrica.judges.reply import UNREADABLE, NoScore
+from rubrica.judges.mark import UNREADABLE, NoScore
+from rubrica.judges.order_prose import AMBIGUOUS, PLACES_OR_SCORES, TURNED
+from rubrica.judges.order_reply import ReplyOrder, read_order
 
 NOTHING = JudgedTexts()
 
@@ -57,6 +58,17 @@ def best(reply: str, labels: Sequence[str] = "AB", judged: JudgedTexts = NOTHING
         ("I cannot say whether A is better.", "AB", None),
         ("B outperforms A.", "AB", "B"),
         ("The winner is B", "AB", "B"),
+        ("Winner: Response B (it has the year)", "AB", "B"),
+        ("Winner: A, B close behind", "AB", None),
+        ("A slightly better than B", "AB", "A"),
+        ("Option A, hands down", "AB", "A"),
+        ("The latter wins.", "AB", "B"),
+        ("The former is better, for it is dated.", "AB", "A"),
+        ("The better response is A. On second thought, B.", "AB", None),
+        ("[[A]] Wait, actually B.", "AB", None),
+        ("At first A. No, B. My verdict: [[B]]", "AB", "B"),
+        ("Most people think A is better. I disagree.", "AB", None),
+        ("Everyone would say that A is better, but they are wrong.", "AB", None),
         ("The first response is better.", "AB", "A"),
         ("Assistant A's answer is better.", "AB", "A"),
         ("Both have faults. Therefore, B.", "AB", "B"),
@@ -109,6 +121,13 @@ def test_a_choice_is_read_however_it_is_written(reply: str, labels: Sequence[str
         ("1. B 2. A 3. C", "BAC"),
         ('{"ranks": {"A": "2nd", "B": "1", "C": 3}}', "BAC"),
         ("1. B (9/10)\n2. A (7/10)\n3. C (2/10)", "BAC"),
+        ("First place: B. Second place: A. Third place: C.", "BAC"),
+        ("A: 2nd, B: 1st, C: 3rd", "BAC"),
+        ("A: 7/10, B: 9/10, C: 2/10", "BAC"),
+        ("B is best, followed by A, and C is last.", "BAC"),
+        ("Best: B, Worst: C", "BAC"),
+        ("1. B is dated\n2. A is short\n3. C is wrong", "BAC"),
+        ("My ranking:\n1. A is dated\n2. B is short\n3. C is wrong", "ABC"),
     ],
 )
 def test_orders_of_several_are_read(reply: str, order: str) -> None:
@@ -215,3 +234,24 @@ def test_whatever_is_read_ranks_every_response_once(text: str, labels: str) -> N
     if isinstance(found, ReplyOrder):
         assert sorted(found.ranks) == sorted(labels)
         assert sum(found.ranks.values()) == pytest.approx(len(labels) * (len(labels) + 1) / 2)
+
+
+def test_equals_may_share_a_line_of_a_list() -> None:
+    found = read_order("1. C\n2. A and B (tie)", "ABC", NOTHING)
+    assert isinstance(found, ReplyOrder)
+    assert found.ranks == {"A": 2.5, "B": 2.5, "C": 1.0}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Notes:\n1. A gives the year.\n2. B is vague.\n3. C gives the month.",
+        "A: 7/10, B: 3/5, C: 9/10",
+        "A: 7, B: 3, C: 9",
+        "A: 1st in tone, 2nd in content; B: 2nd; C: 3rd",
+        "C is best in tone, B is worst in tone.",
+        "First place: C. Second place: A.",
+    ],
+)
+def test_notes_and_parts_of_an_order_are_no_order(reply: str) -> None:
+    assert isinstance(read_order(reply, "ABC", NOTHING), NoScore)

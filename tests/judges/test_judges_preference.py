@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 import rubrica
@@ -15,6 +16,7 @@ from rubrica.judges.preference import Preference, PreferenceJudge, PreferenceVot
 from rubrica.llm.model import Request
 from rubrica.llm.scripted import ScriptedModel
 from rubrica.model.evaluation import Unscored
+from rubrica.model.rubric import Rubric
 
 RESPONSES = {"first": "Paris.", "second": "Lyon."}
 
@@ -42,6 +44,19 @@ def test_the_same_response_chosen_in_both_orders_is_the_choice() -> None:
     assert found.confidence == pytest.approx(0.8)
     assert "it is Paris" in found.reason
     assert [vote.shown for vote in found.votes] == [("first", "second"), ("second", "first")]
+
+
+def test_the_rubric_says_how_long_and_how_hard_a_judge_may_think() -> None:
+    def allowed(name: str, rubric: Rubric | None = None) -> tuple[int, object]:
+        model = ScriptedModel(right, name=name)
+        asyncio.run(PreferenceJudge(model, rubric)("Capital of France?", RESPONSES))
+        return model.requests[0].max_tokens, model.requests[0].effort
+
+    rubric = rubrica.load("answer-quality")
+    own = rubric.model_copy(update={"judging": rubric.judging.model_copy(update={"max_tokens": 2000, "effort": "low"})})
+    assert allowed("m") == (512, msgspec.UNSET)
+    assert allowed("m", own) == (2000, "low")
+    assert allowed("openai:gpt-5.2") == (512 + 8192, msgspec.UNSET)
 
 
 def test_a_judge_that_likes_the_first_place_comes_to_a_tie_and_it_is_told() -> None:
@@ -127,7 +142,7 @@ def test_learned_weights_let_one_outvote_many_and_count_a_liar_against_its_word(
 @pytest.mark.parametrize(
     ("responses", "how", "says"),
     [
-        ({"only": "x"}, {}, "1 responses cannot be compared"),
+        ({"only": "x"}, {}, "1 response cannot be compared"),
         ({str(n): "x" for n in range(10)}, {}, "give 2 to 9"),
         ({"a": "x", "b": "y", "c": "z"}, {"graded": True}, "compares two"),
         (RESPONSES, {"labels": ("A", "A")}, "each another one"),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rubrica.jsontext import json_values
 from rubrica.judges.fence import JudgedTexts
-from rubrica.judges.reply import (
+from rubrica.judges.listwise_reply import read_listwise
+from rubrica.judges.mark import (
     COPIED,
     MISSING,
     TWICE,
@@ -19,12 +20,9 @@ from rubrica.judges.reply import (
     UNSTATED_CONFIDENCE,
     NoScore,
     ReplyScore,
-    read_listwise,
-    read_many,
-    read_one,
     value_of,
-    without_thoughts,
 )
+from rubrica.judges.reply import read_many, read_one, without_thoughts
 from rubrica.judges.scoreline import last_pair, last_score
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
@@ -76,6 +74,21 @@ def value(reply: str, judged: str = "", scale: Scale = TEN) -> float | str:
         ("<rating>6</rating>", 6),
         ("The depth is a 3, no more.", 3),
         ("Score: 4. I first had 8, so my final score is 4.", 4),
+        ("The answer is \\boxed{6}", 6),
+        ("### Notes\n- two gaps\n\n### Score\n6", 6),
+        ("**Rating**\n\n6/10", 6),
+        ("I'd say it is a 6/10.", 6),
+        ("I'd say 6 out of 10 points.", 6),
+        ('{"score": 6, "max_score": 10}', 6),
+        ('{"score": 6, "scale": "1-10"}', 6),
+        ("Bewertung: 6 von 10 Punkten", 6),
+        ("Puntuación: 6/10. Falta una causa.", 6),
+        ("评分：6分（满分10分）", 6),
+        ("Оценка: 6 из 10", 6),
+        ('{"Score": 6, "Reason": "two gaps"}', 6),
+        ('{"SCORE": "6/10"}', 6),
+        ("score: 6\nreason: two gaps\nconfidence: 0.8", 6),
+        ("My score for this response is 6.", 6),
     ],
 )
 def test_a_score_is_read_in_every_usual_form(reply: str, expected: float) -> None:
@@ -456,3 +469,66 @@ def test_an_end_of_thoughts_that_a_judge_quotes_does_not_hide_what_it_said_befor
         found = read_one(without_thoughts(reply), "depth", TEN, judged)
         assert isinstance(found, ReplyScore)
         assert found.value == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Depth: 8 (out of 10), but one cause is made up... on reflection, 4.",
+        "Score: 8. Actually, make that 4.",
+        "Score: 8, minus 4 for the gap",
+        "Score: 8 - no wait, 4/10",
+        "Rating: 8/10. On second thought I would say 4/10.",
+        "Score: 8\n\nCorrection: 4",
+        "Depth: 8\n\nRevised: Depth: 4",
+        "Depth: 8. It lacks a cause, so depth should be 4.",
+    ],
+)
+def test_a_score_that_is_taken_back_does_not_count(reply: str) -> None:
+    assert isinstance(value(reply), str)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I grade 6 out of 10 causes as named.",
+        "I would give credit for 6 out of 10 steps.",
+        "Bewertung: 6 von 10 Ursachen sind genannt",
+        "Score: 6 de 10 causas",
+        "Score: 4/10/10",
+    ],
+)
+def test_a_share_of_things_is_no_score(reply: str) -> None:
+    assert isinstance(value(reply), str)
+
+
+def test_two_scores_under_names_that_differ_in_letter_case_are_none() -> None:
+    assert value('{"Score": 6, "score": 5}') == 'the judge gave "6 and 5", which is not a number'
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"score": 4, "max_score": 5}', '{"score": 4, "out_of": 5}', '{"score": 4, "scale": "1 to 5"}']
+)
+def test_an_object_that_names_another_scale_is_refused(reply: str) -> None:
+    assert value(reply) == "the judge gave 4 out of 5, which is not the scale 1–10"
+    assert value(reply, scale=UNIT) == 0.8
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("1. **Depth**: 7\n\n2. **Warm tone**: 6", (7, 6)),
+        ("1) Depth - 7\n2) Warm tone - 6", (7, 6)),
+        ("I give 7 for depth and 6 for warm tone.", (7, 6)),
+        ("7/10 for depth, 6/10 for warm tone", (7, 6)),
+        ("Score: 7 for depth\nScore: 6 for warm tone", (7, 6)),
+        ("I deduct 7 for depth and 6 for warm tone.", (None, None)),
+        ("The reference got 7 for depth and 6 for warm tone.", (None, None)),
+        ("I give 7 for depth.", (None, None)),
+    ],
+)
+def test_scores_of_several_dimensions_may_stand_in_a_list_or_before_their_names(
+    reply: str, expected: tuple[float | None, float | None]
+) -> None:
+    marks, _ = read_many(reply, {"depth": TEN, "warm_tone": TEN}, JudgedTexts())
+    assert tuple(mark.value if isinstance(mark, ReplyScore) else None for mark in marks.values()) == expected

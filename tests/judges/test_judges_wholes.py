@@ -11,7 +11,7 @@ from judges_samples import rubric, scripted
 
 from rubrica.judges.fence import JudgedTexts
 from rubrica.judges.judge import ModelJudge, ResponseReview
-from rubrica.judges.reply import read_response_scores
+from rubrica.judges.listwise_reply import read_response_scores
 from rubrica.llm.model import Reply, Request, Usage
 from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Unscored

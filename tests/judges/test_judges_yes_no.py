@@ -68,6 +68,23 @@ def ask(*replies: str) -> Score | Unscored:
     return asyncio.run(judge({"accuracy": judge.judged["accuracy"]}, CONTEXT))["accuracy"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ('{"answer": true}', 10),
+        ('{"answer": false}', 1),
+        ("Answer: yes", 10),
+        ("**Answer:** No, the year is wrong.", 1),
+        ("The answer is yes.", 10),
+        ("<think>No year? There is one.</think>\n\nYes", 10),
+    ],
+)
+def test_the_word_is_read_however_it_is_announced(reply: str, value: float) -> None:
+    found = ask(reply)
+    assert isinstance(found, Score)
+    assert found.value == value
+
+
 def test_another_word_is_asked_for_again_once_and_then_unscored() -> None:
     again = ask("It depends.", "No")
     assert isinstance(again, Score)

@@ -372,6 +372,17 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     assert "macro F1" in read.stdout
 
 
+def test_the_way_back_from_a_sample_names_the_rubric_that_the_run_does_not_hold(cli: Cli, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    stored = a_run(tmp_path / "week12", [plan], many(plan, 20)) / "evaluations.jsonl"
+    alone = stored.rename(tmp_path / "results.jsonl")
+    rubric = tmp_path / "rubric.yaml"
+    drawn = cli("sample", alone, "--share", "1", "-o", tmp_path / "review.csv", "-r", rubric)
+    assert drawn.exit_code == 0, drawn.stderr
+    way_back = "".join(drawn.stdout.split())
+    assert f"--run{alone}-r{rubric}-olabels.jsonl" in way_back
+
+
 def test_broken_records_are_told_and_the_exit_code_says_so(cli: Cli, tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     run = a_run(tmp_path / "week12", [plan], many(plan, 20))

@@ -93,10 +93,10 @@ def agreement(
     poll = VoteCounts()
     with lines_of(evaluations_file(stored)) as lines:
         found = axis_agreement(poll.taken(stored_evaluations(lines, complaints)))
-    if not found:
+    known = _reliability(rubric_of(rubric)) if rubric is not None else {}
+    if not found and (level or not known or not poll.evaluations):
         raise RubricaError(_no_votes(stored, poll.evaluations))
     levelled = None
-    known = _reliability(rubric_of(rubric)) if rubric is not None else {}
     if rubric is not None and level:
         levelled = levelled_votes(stored, rubric_of(rubric))
         with json_lines(output, force=force) if output is not None else nullcontext() as sink:
@@ -107,9 +107,12 @@ def agreement(
         note(levelled.description)
     else:
         by = rubric_of(rubric) if rubric is not None else None
-        out().print(_page(poll, found, AxisTitles(found, by), (levelled, output)))
+        if found:
+            out().print(_page(poll, found, AxisTitles(found, by), (levelled, output)))
+        else:
+            out().print(Text(_no_votes(stored, poll.evaluations)))
         if rubric is not None and not level:
-            out().print(_reliability_table(known, by) if known else Text(NO_LABELS, "dim"))
+            out().print(Group(Text(), _reliability_table(known, by)) if known else Text(NO_LABELS, "dim"))
     if complaints.count:
         raise typer.Exit(1)
 

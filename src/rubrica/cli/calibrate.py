@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rubrica.errors import RubricaError
-from rubrica.judges.panel_fit import ChoiceFit
+from rubrica.judges.panel_fit import BY_AGREEMENT, ChoiceFit
 from rubrica.model.calibration import CalibrationFigures, Correction, DimensionRaters
 from rubrica.packs.library import SUFFIXES, find
-from rubrica.report.figures import figure, people_around, signed
+from rubrica.report.figures import count_of, figure, people_around, signed
 from rubrica.report.titles import dimension_title
 from rubrica.runs.files.case_source import STDIN, LineSource, lines_of
 from rubrica.runs.review.calibration_fit import CalibrationFit, document_with, learn_calibration, next_version
@@ -50,6 +50,8 @@ A line of labels holds scores as a judge gave them, and what people gave:
    "human": {"accuracy": 8, "depth": 5}}
 (all on one line; with a single judge its name may be left out). "rater" names
 the person: with several, how harsh each is gets learned, and taken out.
+Verdicts (0 or 1, "pass" or "fail") without "human" on any line weigh at least
+three judges by how far they agree.
 Choices between two responses, as `rubrica prefer` makes them:
   {"id": "q1", "judge": "openai:gpt-5-mini", "choice": "first", "human": "second"}
 A .csv has the same names as columns; `tone` is people's, `judge_tone` a judge's.
@@ -88,9 +90,8 @@ def calibrate_judges(
         out().print(_page(fit, written))
     if not fit.found.helps:
         kept = "how reliable each judge is was written" if calibration is not None else "nothing was written"
-        raise RubricaError(
-            "no dimension could be corrected, for the reasons given" + (f"; {kept}" if output is not None else "")
-        )
+        what = "no dimension could be corrected" if fit.items else "no weights of judges' choices were learned"
+        raise RubricaError(f"{what}, for the reasons given" + (f"; {kept}" if output is not None else ""))
 
 
 def _decoded(lines: LineSource, file: str) -> Iterator[str]:
@@ -134,7 +135,9 @@ def _plain(fit: CalibrationFit, written: str | None) -> dict[str, Any]:
         "reliability": {
             name: {judge: alone.model_dump() for judge, alone in own.items()} for name, own in found.reliability.items()
         },
+        "by_agreement": list(fit.by_agreement),
         "unlabelled": list(fit.unlabelled),
+        "left_out": fit.left_out,
         "written": written,
     }
 
@@ -142,12 +145,16 @@ def _plain(fit: CalibrationFit, written: str | None) -> dict[str, Any]:
 def _page(fit: CalibrationFit, written: str | None) -> Group:
     calibration, refused = fit.found.calibration, fit.found.refused
     parts: list[RenderableType] = [_figures(fit), Text()] if fit.items else []
-    if fit.found.reliability:
+    if fit.found.reliability or fit.by_agreement:
         parts += [_judges(fit), Text()]
     if fit.found.people:
         parts += [*_people(fit.found.people), Text()]
     if fit.found.choices.pairs or fit.found.choices.reason:
         parts += [*_choices(fit.found.choices), Text()]
+    parts += [
+        Text.assemble(("! ", "bold yellow"), safe(f"no label says what people think of {name}: {BY_AGREEMENT}"))
+        for name in fit.by_agreement
+    ]
     parts += [Text.assemble(("✕ ", "bold yellow"), safe(refusal.reason)) for refusal in refused.values()]
     parts += [Text(line, "dim") for line in _notes(fit)] if fit.items else []
     if written is not None:
@@ -264,10 +271,14 @@ def _choices(found: ChoiceFit) -> Iterator[RenderableType]:
 
 
 def _notes(fit: CalibrationFit) -> Iterator[str]:
-    yield "Errors before → after, the latter on labels not learned from (cross-validated). Bias above 0 is too kind."
+    told = "Errors before → after, the latter on labels not learned from (cross-validated). Bias above 0 is too kind."
+    if any(fit.items.values()):
+        yield told
     if fit.found.reliability:
         yield "Each judge alone: RMSE and rank correlation as it gave its scores; where nine in ten of people’s lie,"
         yield "counted from its own as it counts."
+    if fit.left_out:
+        yield f"Left out: {count_of(fit.left_out, 'line')} on which the judge or the person gave nothing."
     if fit.unlabelled:
         yield f"Judged, but without labels here: {', '.join(fit.unlabelled)}."
     earlier = fit.rubric.calibration

@@ -16,7 +16,7 @@ from rubrica.errors import RubricaError
 from rubrica.judges.preference import LETTERS, Preference
 from rubrica.model.evaluation import Unscored, total_cost
 from rubrica.report.figures import count_of, figure
-from rubrica.runs.compared_responses import ComparedCase, PreferenceTerms, named, read_comparisons
+from rubrica.runs.compared_responses import TIE, ComparedCase, PreferenceTerms, named, read_comparisons
 from rubrica.runs.events import RunAdvanced
 from rubrica.runs.files.case_source import lines_of
 from rubrica.runs.request import JudgeSettings
@@ -204,7 +204,7 @@ def _show(found: Found, written: str | None) -> None:
         decided = sum(isinstance(own, Preference) and own.choice is not None for _, own in found)
         out().print(Text(f"{decided:,} of {count_of(len(found), 'comparison')} decided"))
         known = [
-            own.choice == case.kept["human"]
+            (own.choice or TIE) == case.kept["human"]
             for case, own in found
             if "human" in case.kept and isinstance(own, Preference)
         ]

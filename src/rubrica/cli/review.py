@@ -191,7 +191,7 @@ def sample(
             page.write(texts(drawn, known, Path(files.review).name))
             write_review(drawn, known, file, form, show_judge=show_judge)
     added = None if database is None else _queue(database).add(stored, drawn, known, reviewers)
-    out().print(_drawn_page(drawn, files, added, _way_back(run, files, database)))
+    out().print(_drawn_page(drawn, files, added, _way_back(run, files, database, rubrics)))
 
 
 class _Files(NamedTuple):
@@ -215,10 +215,11 @@ def _end(file: str) -> str:
     return Path(file).suffix.lower()
 
 
-def _way_back(run: str, files: _Files | None, database: str | None) -> str:
+def _way_back(run: str, files: _Files | None, database: str | None, rubrics: Sequence[str] | None) -> str:
     """The command that reads scores back."""
     place = [files.review] if files is not None else ["--database", str(database)]
-    return shlex.join([*program().split(), "review", "import", *place, "--run", run, "-o", "labels.jsonl"])
+    named = [word for name in rubrics or () for word in ("-r", name)]
+    return shlex.join([*program().split(), "review", "import", *place, "--run", run, *named, "-o", "labels.jsonl"])
 
 
 def _drawn_page(drawn: Sequence[DrawnEvaluation], files: _Files | None, added: int | None, back: str) -> Group:

@@ -15,8 +15,9 @@ import msgspec
 
 from rubrica.errors import InputError
 from rubrica.judges.fence import JudgedTexts
+from rubrica.judges.mark import reason_of
 from rubrica.judges.prompt import Material, Template
-from rubrica.judges.reply import answers, reason_of
+from rubrica.judges.reply import answers
 from rubrica.llm.model import ChatMessage
 from rubrica.model.evaluation import Cost
 

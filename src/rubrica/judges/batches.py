@@ -20,7 +20,8 @@ from rubrica.model.evaluation import Score, Unscored, total_cost
 from . import prompt, shape
 from .axis_questions import ONE, AxisQuestions, Outcomes, ShownContext, ask_alone, joined, scale_of, without
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, exchange
-from .reply import ReplyScore, read_many
+from .mark import ReplyScore
+from .reply import read_many
 from .yes_no import question_of
 
 

@@ -3,7 +3,8 @@
 A judge's score first gets that judge's own offset (how much harsher than the average judge it is), then the
 dimension's curve, which never falls (so a better score stays a better score). Where judges put together by learned
 weights do better than that, those are used instead. All of it is learned from labels, without the harshness of the
-people who gave them, and kept only where it helps on labels it was not learned from.
+people who gave them, and kept only where it helps on labels it was not learned from. Verdicts that nobody labelled
+are the exception: there judges are weighed by how far they agree, and nothing tells whether it helps.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from rubrica.model.dimensions import Axis
 from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 from rubrica.scoring.raters import RaterEffects
 
 from .curve_fit import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
 from .judge_reliability import each_alone, with_spread
-from .labels import ChoiceLabel, Label
-from .panel_fit import ChoiceFit, learn_choices, learn_panel, try_panel
+from .labels import ChoiceLabel, Label, UnlabelledScore
+from .panel_fit import ChoiceFit, learn_choices, learn_panel, learn_verdicts, try_panel
 from .rater_fit import adjust_for_raters, effects_of, fit_raters
 
 FEWEST_LABELS = 20
@@ -109,7 +111,7 @@ class CalibrationOutcome:
 
 
 def calibrate(
-    labels: Iterable[Label],
+    labels: Iterable[Label | UnlabelledScore],
     scales: Mapping[str, Scale],
     *,
     version: int,
@@ -123,10 +125,16 @@ def calibrate(
     like the labels than chance may (by one standard error); and where it, learned on four fifths of the groups and
     tried on the rest, does not lower the squared error by more than the standard error of that gain. `seed` deals the
     groups into the folds. Figures are per item: the judges' mean before, what takes its place after.
+
+    A dimension that has no label is learned from its judges' verdicts alone, without figures, or refused.
     """
     by_dimension: dict[str, list[Label]] = {}
+    unlabelled: dict[str, list[UnlabelledScore]] = {}
     for label in labels:
-        by_dimension.setdefault(label.dimension, []).append(label)
+        if isinstance(label, Label):
+            by_dimension.setdefault(label.dimension, []).append(label)
+        else:
+            unlabelled.setdefault(label.dimension, []).append(label)
     kept: dict[str, Correction] = {}
     refused: dict[str, UncorrectedDimension] = {}
     people: dict[str, DimensionRaters] = {}
@@ -145,6 +153,13 @@ def calibrate(
             refused[dimension] = found
         else:
             kept[dimension] = found
+    for dimension, given in unlabelled.items():
+        if dimension not in by_dimension:
+            learned = _by_agreement(dimension, given, scales[dimension])
+            if isinstance(learned, Correction):
+                kept[dimension] = learned
+            else:
+                refused[dimension] = learned
     chosen = learn_choices(choices, seed) if choices else NO_CHOICES
     calibration = None
     if kept or chosen.weights is not None or reliability:
@@ -158,12 +173,12 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
     items = len({(label.unit, label.item) for label in labels})
     if items < FEWEST_LABELS:
         return UncorrectedDimension(
-            f"{dimension} has {items} labelled items; {FEWEST_LABELS} are the fewest to learn from"
+            f"{dimension} has {count_of(items, 'labelled item')}; {FEWEST_LABELS} are the fewest to learn from"
         )
     groups = len({label.unit for label in labels})
     if groups < FOLDS:
         return UncorrectedDimension(
-            f"{dimension} has labels of {groups} groups; {FOLDS} are the fewest to cross-validate with"
+            f"{dimension} has labels of {count_of(groups, 'group')}; {FOLDS} are the fewest to cross-validate with"
         )
     folds = split_folds(labels, seed)
     tried = [_held_out_pairs(labels, fold, scale) for fold in folds]
@@ -183,10 +198,38 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
                 after=with_spread(figures_of(weighed), weighed),
                 panel=learn_panel(labels, scale, folds),
             )
+        if reason:
+            reason += f"; {_no_panel(figures_of(weighed))}"
     if reason:
         return UncorrectedDimension(reason, before, after)
     best = learn_curve(labels, scale)
     return Correction(scale=scale, knots=best.knots, judges=dict(best.judges), labels=items, before=before, after=after)
+
+
+def _by_agreement(dimension: str, given: Sequence[UnlabelledScore], scale: Scale) -> Correction | UncorrectedDimension:
+    """Judges of verdicts held against each other, where people said nothing."""
+    learned = learn_verdicts(given, scale)
+    if isinstance(learned, str):
+        return UncorrectedDimension(
+            f"{dimension} has no label by people; {learned}. Give what people gave as `human`, of {FEWEST_LABELS} "
+            "responses at least (`rubrica review sample` draws some for them)"
+        )
+    return Correction(
+        scale=scale,
+        knots=((scale.min, scale.min), (scale.max, scale.max)),
+        judges={judge: JudgeCorrection() for judge in learned.judges},
+        labels=0,
+        panel=learned,
+    )
+
+
+def _no_panel(figures: CalibrationFigures) -> str:
+    """What came of a learned panel that is not used."""
+    rank = "no rank correlation" if figures.spearman is None else f"rank correlation {figures.spearman:.2f}"
+    return (
+        "nor does a learned panel of the judges clearly help there: "
+        f"{rank}, mean absolute error {figures.mae:.3g}, root mean squared error {figures.rmse:.3g}"
+    )
 
 
 def _held_out_pairs(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[Pairs, Pairs]:
@@ -217,6 +260,11 @@ def _no_help(
         for (raw, human), (fixed, _) in zip(given, corrected, strict=True)
     ]
     if before.spearman is None or before.spearman <= 1 / math.sqrt(len(gains) - 1):
+        if before.spearman is not None and before.spearman < -1 / math.sqrt(len(gains) - 1):
+            return (
+                f"scores of {dimension} fall where people's rise (rank correlation {before.spearman:.2f}): check that "
+                "the highest score is the best to the judge, and in the labels"
+            )
         found = "do not vary" if before.spearman is None else f"have rank correlation {before.spearman:.2f}"
         return (
             f"scores and labels of {dimension} {found}: its scores say too little about what people think, and a "

@@ -17,8 +17,9 @@ from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Texts
 
 from .fence import visible
+from .mark import NoScore, ReplyScore
 from .prompt import template
-from .reply import NoScore, ReplyScore, without_thoughts
+from .reply import without_thoughts
 from .shape import Shape, skeleton
 from .yes_no import MOST_ALTERNATIVES
 

@@ -26,7 +26,9 @@ from .ballot_reply import completed, read_entries, read_ranking
 from .batches import BatchTerms, batch_question, in_batches
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
-from .reply import MISSING, UNREADABLE, read_listwise, read_many, read_overall, read_response_scores
+from .listwise_reply import read_listwise, read_response_scores
+from .mark import MISSING, UNREADABLE
+from .reply import read_many, read_overall
 from .suspicion import suspicions
 from .yes_no import LONGEST_ANSWER
 

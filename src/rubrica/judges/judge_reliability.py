@@ -87,7 +87,7 @@ def judged_bounds(calibration: Calibration, axis: str, score: Score, scale: Spre
 
 
 def _panel_spread(correction: Correction | None, judges: Sequence[str]) -> Spread | None:
-    if correction is None or correction.panel is None:
+    if correction is None or correction.panel is None or correction.after is None:
         return None
     weighed = correction.panel.judges
     named = [judge for judge in weighed if judge in judges or public_name(judge) in judges]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -14,12 +15,16 @@ from rubrica.hints import did_you_mean
 from rubrica.jsontext import decode_json
 from rubrica.model.context import LONGEST_TEXT
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 
 ONE_JUDGE = "judge"
 """What the judge is called where the labels do not name one."""
 
 TIES = frozenset({"tie", "both", "equal", "same", "neither", "none", "draw"})
 """Words for a choice that is none."""
+
+VERDICTS = {"pass": 1.0, "yes": 1.0, "true": 1.0, "fail": 0.0, "no": 0.0, "false": 0.0}
+"""Words for the ends of a scale from 0 to 1."""
 
 MOST_TOLD = 20
 _OWN_COLUMNS = frozenset(
@@ -48,6 +53,21 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class UnlabelledScore:
+    """What a judge gave an item on one dimension, on its scale, where people gave nothing."""
+
+    dimension: str
+    score: float
+    item: str
+    judge: str = ONE_JUDGE
+    group: str | None = None
+
+    @property
+    def unit(self) -> str:
+        return self.item if self.group is None else self.group
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceLabel:
     """Which of two responses a judge chose, and which a person did; None: neither, or nobody said."""
 
@@ -68,14 +88,18 @@ class LabelFile:
 
     scores: list[Label] = field(default_factory=list)
     choices: list[ChoiceLabel] = field(default_factory=list)
+    left_out: int = 0  # lines on which the judge or the person gave nothing
+    unlabelled: list[UnlabelledScore] = field(default_factory=list)  # all scores, where people gave nothing on any line
 
 
 def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "labels.jsonl") -> LabelFile:
     """The labels of a file; a ContextError lists every line that cannot be used.
 
     A line is ``{"dimension": …, "score": …, "human": …}``, or ``{"scores": {…}, "human": {…}}`` by dimension, where
-    null means: not given; or ``{"choice": …, "human": …}`` for a choice between two responses. `judge`, `id`, `group`
-    and `rater` (the person) are given if known. What `rubrica prefer` writes is read too, vote by vote.
+    null means: not given, so a line without any pair of scores is left out and counted; or
+    ``{"choice": …, "human": …}`` for a choice between two responses. Where people gave nothing on any line, the judges'
+    scores are kept by themselves. `judge`, `id`, `group` and `rater` (the person) are given if known. What `rubrica
+    prefer` writes is read too, vote by vote.
 
     A file whose name ends in .csv or .tsv is a table with the same names as columns; by dimension, a person's score
     stands under its name and the judge's under ``judge_`` and its name, as in the tables that `rubrica review` writes.
@@ -84,25 +108,60 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
     >>> read_labels([line], {"tone": Scale(min=1, max=9)}).scores
     [Label(dimension='tone', score=7.0, human=6.0, item='4', judge='judge', group=None, rater='ann')]
     """
-    found = LabelFile()
+    scores: list[Label] = []
+    choices: list[ChoiceLabel] = []
+    by_place: list[ChoiceLabel] = []
+    silent: list[tuple[int, Any]] = []
     problems: list[Problem] = []
-    rows = _table_rows(lines, file, problems) if file.lower().endswith((".csv", ".tsv")) else _json_rows(lines)
-    for number, row in rows:
+    table = file.lower().endswith((".csv", ".tsv"))
+    for number, row in _table_rows(lines, scales, file, problems) if table else _json_rows(lines):
         try:
             data = decode_json(row) if isinstance(row, str) else row
             if isinstance(data, dict) and isinstance(data.get("votes"), list):
-                found.choices.extend(_choice_of({**data, **vote}, number) for vote in _votes_of(data))
+                given = [_choice_of({**data, **vote}, number) for vote in _votes_of(data)]
+                choices += given
+                by_place += _placed(given, data.get("responses"))
             elif isinstance(data, dict) and "choice" in data:
-                found.choices.append(_choice_of(data, number))
+                choices.append(_choice_of(data, number))
+                by_place.append(choices[-1])
             else:
-                found.scores.extend(_labels_of(data, scales, number))
+                own = _labels_of(data, scales, number)
+                scores += own
+                if not own:
+                    silent.append((number, data))
         except ValueError as error:
             problems.append(Problem(str(error), line=number, file=file))
+    unlabelled: list[UnlabelledScore] = []
+    left_out = len(silent)
+    if not (problems or scores) and not any(_labelled(row) for _, row in silent):
+        left_out = 0
+        for number, row in silent:
+            try:
+                alone = _unlabelled_of(row, scales, number)
+                unlabelled += alone
+                left_out += not alone
+            except ValueError as error:
+                problems.append(Problem(str(error), line=number, file=file))
     if problems:
-        shown = "\n".join(map(str, problems[:MOST_TOLD]))
-        more = len(problems) - MOST_TOLD
-        raise ContextError(shown + (f"\nand {more} more" if more > 0 else ""))
-    return found
+        raise ContextError(_listed(problems))
+    if len({label.choice for label in choices} - {None}) > 2:  # responses with names of their own in every line
+        choices = by_place
+    return LabelFile(scores, choices, left_out, unlabelled)
+
+
+def _listed(problems: Sequence[Problem]) -> str:
+    """What is wrong, each thing once with the line where it comes first."""
+    first: dict[str, Problem] = {}
+    counts: Counter[str] = Counter()
+    for problem in problems:
+        first.setdefault(problem.message, problem)
+        counts[problem.message] += 1
+    shown = [
+        f"{problem}" + (f", and so on {count_of(counts[message] - 1, 'more line')}" if counts[message] > 1 else "")
+        for message, problem in list(first.items())[:MOST_TOLD]
+    ]
+    more = len(problems) - sum(counts[message] for message in list(first)[:MOST_TOLD])
+    return "\n".join(shown) + (f"\nand {more} more" if more > 0 else "")
 
 
 def _json_rows(lines: Iterable[str]) -> Iterator[tuple[int, str | dict[str, Any]]]:
@@ -111,7 +170,9 @@ def _json_rows(lines: Iterable[str]) -> Iterator[tuple[int, str | dict[str, Any]
             yield number, line
 
 
-def _table_rows(lines: Iterable[str], file: str, problems: list[Problem]) -> Iterator[tuple[int, str | dict[str, Any]]]:
+def _table_rows(
+    lines: Iterable[str], scales: Mapping[str, Scale], file: str, problems: list[Problem]
+) -> Iterator[tuple[int, str | dict[str, Any]]]:
     """The rows of a table as the objects that a line of JSON would hold."""
     waiting = iter(lines)
     head = next(waiting, "").removeprefix("\ufeff")
@@ -120,6 +181,9 @@ def _table_rows(lines: Iterable[str], file: str, problems: list[Problem]) -> Ite
     ended = (line if line.endswith("\n") else f"{line}\n" for line in chain([head], waiting))
     rows = csv.reader(ended, delimiter=separator)
     names = [name.partition("(")[0].strip() for name in next(rows, [])]
+    if problem := _lacking(names, scales):
+        problems.append(Problem(problem, line=1, file=file))
+        return
     try:
         for row in rows:
             if not any(cell.strip() for cell in row):
@@ -132,11 +196,27 @@ def _table_rows(lines: Iterable[str], file: str, problems: list[Problem]) -> Ite
         problems.append(Problem(f"the table cannot be read on from here: {error}", line=rows.line_num, file=file))
 
 
+def _lacking(names: Sequence[str], scales: Mapping[str, Scale]) -> str:
+    """What the columns of a table lack to be labels; nothing where they are, or where the table is empty."""
+    axes = _axes(names)
+    if not any(names) or "choice" in names or "dimension" in names or any(_JUDGE + name in names for name in axes):
+        return ""
+    first = next((name for name in axes if name in scales), next(iter(scales), "tone"))
+    return (
+        f"the columns {', '.join(filter(None, names))} hold no label: each dimension (of {', '.join(scales)}) has two, "
+        f"such as {first} for people's scores and {_JUDGE}{first} for a judge's"
+    )
+
+
+def _axes(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name and name not in _OWN_COLUMNS and not name.startswith(_JUDGE)]
+
+
 def _plain(cells: Mapping[str, str]) -> dict[str, Any]:
     given: dict[str, Any] = {name: _cell(cell) for name, cell in cells.items()}
     if "dimension" in cells or "choice" in cells:
         return given
-    axes = [name for name in cells if name not in _OWN_COLUMNS and not name.startswith(_JUDGE)]
+    axes = _axes(cells)
     row = {name: value for name, value in given.items() if name in _OWN_COLUMNS}
     scores = {name: given.get(_JUDGE + name) for name in axes}
     return {**row, "scores": scores, "human": {name: given[name] for name in axes}}
@@ -175,6 +255,21 @@ def _choice_of(row: Mapping[str, Any], number: int) -> ChoiceLabel:
     )
 
 
+def _placed(given: Sequence[ChoiceLabel], responses: object) -> list[ChoiceLabel]:
+    """The choices by where the two responses stand in their line, whatever they are called."""
+    names = [_option(name) for name in responses] if isinstance(responses, dict) else []
+    if len(names) != 2 or any(
+        own is not None and own not in names for label in given for own in (label.choice, label.human)
+    ):
+        return list(given)
+    places = {name: place for name, place in zip(names, ("first", "second"), strict=True) if name is not None}
+
+    def place(own: str | None) -> str | None:
+        return None if own is None else places[own]
+
+    return [replace(label, choice=place(label.choice), human=place(label.human)) for label in given]
+
+
 def _option(value: object) -> str | None:
     """A choice as it is compared: ``A`` is ``a``; a tie is none."""
     if value is None or isinstance(value, bool | dict | list):
@@ -185,18 +280,26 @@ def _option(value: object) -> str | None:
     return None if text in TIES or not text else text
 
 
-def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label]:
-    if not isinstance(row, dict) or "human" not in row:
+def _labelled(row: Mapping[str, Any]) -> bool:
+    """Whether people gave anything on a line."""
+    human = row.get("human")
+    return any(given is not None for given in human.values()) if isinstance(human, dict) else human is not None
+
+
+def _pairs_of(row: Any, scales: Mapping[str, Scale]) -> dict[str, tuple[Any, Any]]:
+    """By dimension what the judge gave and what people did, None where that is nothing."""
+    if not isinstance(row, dict) or not row.keys() & {"human", "scores", "score"}:
         raise ValueError(
             "a label is an object with `human`, and either `dimension` and `score`, or `scores`, or `choice`"
         )
     if "scores" in row:
-        scores, human = row["scores"], row["human"]
+        scores, human = row["scores"], {} if row.get("human") is None else row["human"]
         if not isinstance(scores, dict) or not isinstance(human, dict):
             raise ValueError("with `scores`, both `scores` and `human` are objects by dimension")
-        pairs = {name: (scores[name], human[name]) for name in scores if human.get(name) is not None}
-        pairs = {name: pair for name, pair in pairs.items() if pair[0] is not None}
-        if not pairs:
+        pairs = {name: (scores[name], human.get(name)) for name in scores}
+        if not any(name in scales for name in (*scores, *human)):
+            for name in pairs:
+                _check_known(name, scales)
             first = next(iter(scales), "tone")
             raise ValueError(
                 f"no dimension has both a score and a human label (of {', '.join(scales)}; a table has columns such as "
@@ -205,7 +308,15 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
     else:
         if not isinstance(row.get("dimension"), str):
             raise ValueError("it lacks the name of its `dimension`")
-        pairs = {row["dimension"]: (row.get("score"), row["human"])}
+        pairs = {row["dimension"]: (row.get("score"), row.get("human"))}
+    return pairs
+
+
+def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label]:
+    pairs = _pairs_of(row, scales)
+    for name, pair in pairs.items():
+        if None not in pair:
+            _check_known(name, scales)
     item = _named(row, "id", "item", "case")
     judge, group = _named(row, "judge") or ONE_JUDGE, _named(row, "group")
     return [
@@ -219,13 +330,28 @@ def _labels_of(row: Any, scales: Mapping[str, Scale], number: int) -> list[Label
             _named(row, "rater", "reviewer"),
         )
         for name, (score, given) in pairs.items()
+        if score is not None and given is not None
     ]
 
 
-def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
+def _unlabelled_of(row: Mapping[str, Any], scales: Mapping[str, Scale], number: int) -> list[UnlabelledScore]:
+    given = {name: score for name, (score, _) in _pairs_of(row, scales).items() if score is not None}
+    for name in given:
+        _check_known(name, scales)
+    item = _named(row, "id", "item", "case") or f"line {number}"
+    judge, group = _named(row, "judge") or ONE_JUDGE, _named(row, "group")
+    return [UnlabelledScore(name, _on_scale(score, name, scales), item, judge, group) for name, score in given.items()]
+
+
+def _check_known(dimension: str, scales: Mapping[str, Scale]) -> None:
     if dimension not in scales:
         hint = did_you_mean(dimension, scales, f"it has {', '.join(scales)}")
         raise ValueError(f"the rubric has no dimension {dimension!r}; {hint}")
+
+
+def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
+    if (scales[dimension].min, scales[dimension].max) == (0, 1) and isinstance(value, str | bool):
+        value = VERDICTS.get(str(value).strip().lower(), value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not scales[dimension].holds(value):
         raise ValueError(f"{dimension}: {value!r} is not a number on its scale {scales[dimension]}")
     return float(value)

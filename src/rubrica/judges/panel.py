@@ -60,8 +60,8 @@ class Pooling:
 
     def called(self, axis: str, judges: Collection[str]) -> str:
         """What the pooled value of an axis is, in words."""
-        if self._learned_by(axis, judges) is not None:
-            return "learned panel"
+        if (known := self._learned_by(axis, judges)) is not None:
+            return "learned panel" if known.labels else "learned panel (without people's labels)"
         if axis in self.learned:
             return f"{self.how} (too few judges of the learned panel)"
         return "mean (no weights for it)" if self.how == "weighted" and axis not in self.weights else self.how

@@ -1,4 +1,7 @@
-"""What labels teach about a panel: how its judges' scores, or their choices, are best put together."""
+"""What labels teach about a panel: how its judges' scores, or their choices, are best put together.
+
+Without any label, choices and verdicts teach it too, by how far the judges agree.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,22 @@ from rubrica.model.calibration import ChoiceWeights, JudgeWeight, LearnedPanel, 
 from rubrica.model.scale import Scale
 from rubrica.phrases import count_of
 from rubrica.scoring.combination import LinearCombination, learn_combination
-from rubrica.scoring.dawid_skene import dawid_skene
+from rubrica.scoring.dawid_skene import LatentAnswers, dawid_skene
 from rubrica.scoring.isotonic import DECIMALS
 
 from .curve_fit import FOLDS, Pairs, by_item, split_folds
-from .labels import ChoiceLabel, Label
+from .labels import ChoiceLabel, Label, UnlabelledScore
 
 FEWEST_CHOICES = 20
 FEWEST_WEIGHT = 0.5
 """Of a learned panel's weight, what the judges that answered must hold; else their votes are pooled as usual."""
 FEWEST_JUDGES_ALONE = 3
 """Without labels, two judges who differ cannot tell who is right."""
+BY_AGREEMENT = (
+    "weights are from how far the judges agree (Dawid and Skene), and a mistake that most of them make is not seen"
+)
+SHARE_PER_LOG_ODDS = 0.25
+"""How fast a chance of one half rises with its log-odds: a learned panel is a straight line along that."""
 
 
 # --- scores -----------------------------------------------------------------------------------------------
@@ -117,6 +125,49 @@ def _layout(scale: Scale) -> tuple[float, float]:
     return (scale.min + scale.max) / 2, (scale.max - scale.min) / 2
 
 
+# --- verdicts without labels ------------------------------------------------------------------------------
+
+
+def learn_verdicts(given: Sequence[UnlabelledScore], scale: Scale) -> LearnedPanel | str:
+    """The panel that judges' verdicts teach without any label, by how far they agree; else why there is none.
+
+    Its value is about how likely a pass is: one half where what speaks for it, how often anything passes included, and
+    what speaks against it weigh the same. A judge that says the same of everything hardly moves it.
+    """
+    words = dict(zip(scale.ends, ("fail", "pass"), strict=True))
+    if scale.ends != (0, 1) or any(one.score not in words for one in given):
+        return "its scores are not verdicts (0 or 1, on a scale from 0 to 1), and of others only people know the truth"
+    answers: dict[tuple[str, str], dict[str, str]] = {}
+    for one in given:
+        answers.setdefault((one.unit, one.item), {})[one.judge] = words[one.score]
+    if len(found := {said for row in answers.values() for said in row.values()}) == 1:
+        return f"every judge says {found.pop()} of everything, which tells nothing about them"
+    held = _held_against(answers, ("fail", "pass"), "response")
+    if isinstance(held, str):
+        return held
+    prior, moves = held.log_odds("pass", "fail")
+    judges = {}
+    for judge, by in moves.items():
+        apart = by["pass"] - by["fail"]
+        centre = -by["fail"] / apart if apart else 0.5  # where it would move nothing, as when it is silent
+        judges[judge] = JudgeWeight(weight=round(SHARE_PER_LOG_ODDS * apart, DECIMALS), centre=round(centre, DECIMALS))
+    return LearnedPanel(level=round(0.5 + SHARE_PER_LOG_ODDS * prior, DECIMALS), judges=judges)
+
+
+def _held_against(
+    answers: Mapping[tuple[str, str], Mapping[str, str]], options: Sequence[str], thing: str
+) -> LatentAnswers | str:
+    """Judges held against each other, or what that lacks."""
+    judges = {judge for row in answers.values() for judge in row}
+    shared = sum(len(row) > 1 for row in answers.values())
+    if len(judges) < FEWEST_JUDGES_ALONE or shared < FEWEST_CHOICES:
+        return (
+            f"to hold judges against each other takes {FEWEST_JUDGES_ALONE} judges and {FEWEST_CHOICES} {thing}s that "
+            f"several of them judged, here are {len(judges)} and {shared}"
+        )
+    return dawid_skene(list(answers.values()), options)
+
+
 # --- choices ----------------------------------------------------------------------------------------------
 
 
@@ -178,19 +229,13 @@ def _without_labels(labels: Sequence[ChoiceLabel], options: Sequence[str]) -> Ch
     for label in labels:
         if label.choice is not None:
             answers.setdefault((label.unit, label.item), {})[label.judge] = label.choice
-    judges = {judge for row in answers.values() for judge in row}
-    if len(judges) < FEWEST_JUDGES_ALONE or len(answers) < FEWEST_CHOICES:
-        return ChoiceFit(
-            None,
-            f"no label says what people chose; to hold judges against each other takes {FEWEST_JUDGES_ALONE} judges "
-            f"and {FEWEST_CHOICES} pairs, here are {len(judges)} and {len(answers)}",
-        )
-    found = dawid_skene(list(answers.values()), options)
+    found = _held_against(answers, options, "pair")
+    if isinstance(found, str):
+        return ChoiceFit(None, f"no label says which one people chose (ties do not count); {found}")
     weights = {judge: round(weight, DECIMALS) for judge, weight in found.weights().items()}
     return ChoiceFit(
         ChoiceWeights(judges=weights, labels=0),
-        "no label says what people chose: weights are from how far the judges agree (Dawid and Skene), and a mistake "
-        "that most of them make is not seen",
+        f"no label says what people chose: {BY_AGREEMENT}",
         len(answers),
     )
 

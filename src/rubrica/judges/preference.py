@@ -12,19 +12,26 @@ import msgspec
 
 from rubrica.errors import ContextError
 from rubrica.llm.model import Model, Request
+from rubrica.llm.reasoning import reasoning_tokens
 from rubrica.model.evaluation import Cost, Score, Unscored, total_cost
+from rubrica.model.judge_options import Judging
 from rubrica.model.rubric import Rubric
+from rubrica.phrases import count_of
 
 from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
-from .order_reply import GRADES, Ranks, ReplyOrder, read_order
+from .order_reply import GRADES, ReplyOrder, read_order
+from .response_names import Ranks
 from .suspicion import suspicions
 
 RANK = "rank"
 MOST_RESPONSES = 9
 LETTERS = ("A", "B", "C", "D", "E", "F", "G", "H", "I")
 """What responses are called before a judge, by the place where they stand."""
+
+LONGEST_CHOICE = 512
+"""Tokens of a reply, unless the rubric allows a number of its own."""
 
 EVEN = 1e-9
 GENERAL = (
@@ -103,8 +110,7 @@ class PreferenceJudge:
     async def _vote(self, question: str, shown: Mapping[str, str]) -> tuple[PreferenceVote, Cost | None]:
         names, labels = tuple(shown), tuple(self.labels[: len(shown)])
         ask = self._question(question, dict(zip(labels, shown.values(), strict=True)))
-        terms = AskingTerms(self.model, 512, price=self.price, on_unreadable=self.on_unreadable)
-        outcomes, _ = await exchange(ask, terms)
+        outcomes, _ = await exchange(ask, self._terms())
         given = [outcomes[label, RANK] for label in labels]
         costs = [outcome.cost for outcome in given if outcome.cost is not None]
         cost = total_cost(costs) if costs else None
@@ -115,6 +121,19 @@ class PreferenceJudge:
         ranks = {name: score.value for name, score in zip(names, scores, strict=True)}
         said = _by_name(scores[0].reason, dict(zip(labels, names, strict=True)))
         return PreferenceVote(self.model.name, ranks, said, scores[0].confidence, names), cost
+
+    def _terms(self) -> AskingTerms:
+        """How the model is asked: as the rubric says, where one is given."""
+        judging = Judging() if self.rubric is None else self.rubric.judging
+        return AskingTerms(
+            self.model,
+            judging.max_tokens or LONGEST_CHOICE + reasoning_tokens(self.model.name, judging.effort),
+            price=self.price,
+            on_unreadable=self.on_unreadable,
+            deadline=judging.deadline,
+            effort=judging.effort,
+            limit_key="judging.max_tokens" if self.rubric is not None else "judging.max_tokens of a rubric",
+        )
 
     def _question(self, question: str, responses: Mapping[str, str]) -> JudgeQuestion:
         labels = tuple(responses)
@@ -153,7 +172,7 @@ class PreferenceJudge:
 def check_responses(responses: Mapping[str, str], labels: Sequence[str] = LETTERS, *, graded: bool = False) -> None:
     """A ContextError where they cannot be compared."""
     if not 2 <= len(responses) <= MOST_RESPONSES:
-        raise ContextError(f"{len(responses)} responses cannot be compared; give 2 to {MOST_RESPONSES}")
+        raise ContextError(f"{count_of(len(responses), 'response')} cannot be compared; give 2 to {MOST_RESPONSES}")
     if len(labels) < len(responses):
         raise ContextError(f"{len(responses)} responses take as many labels; there are {len(labels)}")
     if graded and len(responses) != 2:

@@ -20,8 +20,9 @@ from rubrica.text.question_type import TYPES, question_before
 
 from .exchange import ExchangeCost, Price
 from .fence import Fence, JudgedTexts, TokenSource, process_token
+from .mark import UNSTATED_CONFIDENCE
 from .prompt import template
-from .reply import UNSTATED_CONFIDENCE, answers
+from .reply import answers
 
 FALLBACK = "ANALYTICAL"
 """What a question counts as that nobody could classify."""

@@ -15,6 +15,24 @@ from rubrica.text.lazy_pattern import lazy_pattern
 from .fence import JudgedTexts
 
 LABELS = ("score", "rating", "grade")
+_LABELS_ABROAD = (
+    *("bewertung", "wertung", "punktzahl", "puntuación", "puntaje", "calificación", "valutazione", "punteggio"),
+    *(
+        "pontuação",
+        "avaliação",
+        "beoordeling",
+        "оценка",
+        "балл",
+        "评分",
+        "得分",
+        "分数",
+        "打分",
+        "スコア",
+        "評価",
+        "点数",
+    ),
+)
+"""What judges who answer in the language of the text call a score; other words of theirs may mean a remark."""
 NOTHING_QUOTED = JudgedTexts()
 LONGEST_LIST = 4_000
 """Characters at the end of a reply in which lists are looked for."""
@@ -22,58 +40,81 @@ LONGEST_LINE = 2_000
 """Characters before a place in which the beginning of a quotation is looked for."""
 
 _NUMBER = r"[-+−]?\d+(?:\.\d+)?"
-_VALUE = r"[-+−]?\d+(?:\.\d+|,\d{1,2}(?![\d,]))?"  # 7,5 as Germans write it; 1,000 is something else
+VALUE = r"[-+−]?\d+(?:\.\d+|,\d{1,2}(?![\d,]))?"  # 7,5 as Germans write it; 1,000 is something else
 _NEXT_LABEL = r"[A-Za-z][A-Za-z_ -]{0,30}[:=]\s?[-+−]?\d"
-_END = rf"(?!\d|[.,]\d|(?!{_NEXT_LABEL})\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
+END = (
+    rf"(?!\d|[.,]\d|(?!{_NEXT_LABEL}|[分点점])\w)"  # not in the middle of a longer number or a word; ``7Depth: 6`` is 7
+)
 _RANGE = (  # 7-8 is no score, nor is 7 or 8, 7 → 8, or 7, 8
     r"(?!(?:\s?%)?(?:\s?(?:-|–|—|→|->|~|…|\.\.)\s?|\s(?:to|or|and)\s)\d)"
     r"(?!,\s?\d+(?:\.\d+)?(?!\w|[.)]\s?[\w*_]|\s[A-Za-z]))"
 )
-_OUT_OF = (
-    r"(?:(?:\s(?:stars?|points?|marks?))?\s?(?:/|out of)\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d)|\s?(?P<percent>%)"
+_OUT_OF_ABROAD = (  # 8 von 10 Punkten, and not 3 von 10 Fakten
+    r"(?:von|van|sur|de|su|из)(?=\s\d+\s*(?:[.,;!)\n]|\Z|\s(?:punkt|stern|punten|point|étoile|punto|estrella|punti|stell|балл)))"
+)
+OUT_OF = (
+    rf"(?:(?:\s(?:stars?|points?|marks?))?\s?(?:/|out of|{_OUT_OF_ABROAD})"
+    r"\s?(?P<top>\d+(?:\.\d+)?)(?![\d.]*\d|\s?/\s?\d)|\s?(?P<percent>%)"
     r"|\s?\(?(?:on|of) an? (?P<points>\d+)[- ]point scale)?"
 )
-_NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if …, 10 minus 3, 8 for this, 2 for that
-    r"(?!\s?[?×]|\s[x*+−-]?\s?\d|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
-    r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
-    r"|\s(?!(?:because|since|as|for|due|given|but|although|though|while|however|despite|overall|out|and|with|on|"
-    rf"is|stars?|marks?|points?)\b|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
+_GOES_ON = (
+    r"(?:because|since|as|for|due|given|but|although|though|while|however|despite|overall|out|and|with|on|is|stars?|"
+    r"marks?|points?)\b"
 )
-_DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
+"""Words behind a score that it does not count."""
+_NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if …, 10 minus 3, 8 for this, 2 for that
+    r"(?!\s?[?×]|\s(?!\s{0,3}\d{1,2}[.)]\s?[*_A-Za-z])[x*+−-]?\s?\d"
+    r"|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
+    r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
+    r"|\s?/\s?\d|,?\s(?:minus|plus|less)\s\d"
+    rf"|[^\S\n](?!{_GOES_ON}|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
+)
+DECORATION = r"[\s#*_•|+-]{0,12}(?:\d{1,2}[.)]\s)?[*_`]{0,3}"
 _OTHER_SCORES = (
     r"(?:[*_`]{0,3}[A-Za-z][A-Za-z_ -]{0,30}[*_`]{0,3}(?: ?\([^()\n]{1,30}\))?[*_`]{0,3}"
-    rf"(?:\s?[:=][*_` ]{{0,4}}\[{{0,2}}{_VALUE}(?:\s?[-–]\s?\d+)?(?:\s?/\s?\d+|\s?%)?|\s{_VALUE}\s?/\s?\d+)"
+    rf"(?:\s?[:=][*_` ]{{0,4}}\[{{0,2}}{VALUE}(?:\s?[-–]\s?\d+)?(?:\s?/\s?\d+|\s?%)?|\s{VALUE}\s?/\s?\d+)"
     r"\]{0,2}[*_`]{0,3}[ \t,;|&—–]{0,3}(?:and )?[*_`]{0,3}){0,20}"
 )
 """Scores under other labels that stand before one on its line: ``Warmth: 2 Relief: 8``."""
 _BRACKETED = lazy_pattern(rf"\[\[\s?(?P<value>{_NUMBER})\s?\]\]")
-_BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{_VALUE}){_END}{_OUT_OF}[\s*_`\".]*")
+_BARE = lazy_pattern(rf"[\s*_`\"]*(?P<value>{VALUE}){END}{OUT_OF}[\s*_`\".]*")
 _PAIR_LINE = lazy_pattern(rf"[\s*_`(]*({_NUMBER})(?:\s*,\s*|\s+)({_NUMBER})[\s*_`).]*")
 _TUPLE = lazy_pattern(rf"\(\s?({_NUMBER})\s?,\s?({_NUMBER})\s?\)")
 _ANNOUNCED = lazy_pattern(r"\b(?:rate|score|grade)\b[^\n.\"“`]{0,80} follows: ?[\"“`](?:\w+: ?)?$", re.I)
 _OPENS_QUOTE, _CLOSES_QUOTE = re.compile(r"(?<![\w)\]\"])'(?=\w)"), re.compile(r"(?<=[\w.,!?%)])'(?!\w)")
 _RATED = lazy_pattern(
-    r"\bI(?:['’]d| would| will)? (?:rate|score|grade|give|assign)\b[^.\n\"]{0,60}? (?:an? )?"
-    rf"(?P<value>{_VALUE})\s?(?:/|out of)\s?(?P<top>\d+)\b(?![\d.]*\d|\s(?:if|had|were|was|when|unless)\b)",
+    r"\bI(?:['’]d| would| will)? (?:rate|score|grade|give|assign|award|say)\b[^.\n\"]{0,60}? (?:an? )?"
+    rf"(?P<value>{VALUE})\s?(?:/|out of)\s?(?P<top>\d+)\b(?![\d.]*\d)"
+    rf"(?!\s(?!{_GOES_ON}|(?:in|to|at|here|by|from|mainly|mostly|simply|largely|based)\b)(?-i:[a-z]))",
     re.I,
 )
 _ON_SCALE = lazy_pattern(
     r"\bon (?:a|the) (?:scale (?:of|from) )?\d+\s?(?:to|-|–)\s?(?P<points>\d+)(?: scale)?\b[^.\d\n\"]{0,40}[ :]"
-    rf"(?P<value>{_VALUE}){_END}(?!\s?(?:-|–|to|or)\s?\d)",
+    rf"(?P<value>{VALUE}){END}(?!\s?(?:-|–|to|or)\s?\d)",
     re.I,
 )
 _SHARE = lazy_pattern(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)\s?(?:/|out of)\s?\d")
-_HEADING = lazy_pattern(
-    r"^#{0,6}[ \t*_]{0,4}(?:\d{1,2}[.)] ?)?[*_]{0,3}(?P<title>[\w -]{1,80}?)[*_:]{0,4}[ \t]*$", re.M
-)
 _FORM = lazy_pattern(r"\b(?:out of|max\.?|/)\s?(\d+)|\b\d+\s?(?:-|–|to)\s?(\d+)", re.I)
-_TAGGED = lazy_pattern(rf"<(?P<tag>score|rating|grade)>\s?(?P<value>{_VALUE}){_END}{_OUT_OF}\s?</(?P=tag)>", re.I)
+_TAGGED = lazy_pattern(
+    rf"(?:<(?P<tag>score|rating|grade)>|\\boxed\{{)\s?(?P<value>{VALUE}){END}{OUT_OF}\s?(?:</(?P=tag)>|\}})", re.I
+)
+_HEADED = lazy_pattern(
+    rf"^[#*_ \t]{{0,8}}(?:(?:final|overall|my) )?(?:score|rating|grade)[*_: \t]{{0,6}}\n\s*"
+    rf"(?P<value>{VALUE}){END}{OUT_OF}[ \t*_.]*$",
+    re.I | re.M,
+)
+"""A heading with a number alone below it."""
 _REVISION = lazy_pattern(
     r"\b(?:(?:lower|rais|reduc|revis|chang|adjust|correct|drop|cut|mov|go|went|downgrad|upgrad)\w*\b[^.\d\n\"]{0,30}\bto|"
-    r"(?:my|final|actual|revised|adjusted|corrected|real|true|new|overall) (?:score|rating|grade)\b[^.\d\n\"]{0,20}) "
-    rf"(?P<value>{_VALUE}){_END}",
-    re.I,
+    r"(?:my|final|actual|revised|adjusted|corrected|real|true|new|overall) (?:score|rating|grade)\b[^.\d\n\"]{0,20}|"
+    r"(?:on (?:second thoughts?|(?:further |closer )?reflection)|actually|correction|rather|wait|no|make (?:that|it)|"
+    r"i mean)"
+    r"[,:]?(?:\s(?:I|I['’]d|would|it|it['’]s|this|that|say|is|be|should|deserves?|give|rate|make|call|an?|the|more|like|"
+    r"rather|no|wait|rating|score)[,:]?){0,8}) "
+    rf"(?P<value>{VALUE}){END}(?=[\s*_]*(?:/|out of|[.,;!)]|$))",
+    re.I | re.M,
 )
+"""A score that takes the place of one before it."""
 _FINALLY = lazy_pattern(
     r"\b(?:final(?:ly)?|overall|total|conclusion|verdict|revis\w+|correct\w+|adjust\w+|chang\w+|lower\w*|rais\w+|"
     r"instead|rather|no|wait|reflection|reconsider\w*|actually|however|but|though|so|thus|therefore|hence|new|now|my|"
@@ -106,25 +147,26 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
     """
     alone = _BARE.fullmatch(text) or _labelled(labels).fullmatch(text.strip())
     if alone:
-        return _score_of_match(alone)
+        return score_of_match(alone)
     stated = [*_bracketed(text, quoted), *_lines(text, quoted, labels)]
     if stated:
         stated.sort(key=lambda match: match.end())
-        return None if _contradicted(stated) else _score_of_match(stated[-1])
+        own = [label for label in labels if label not in LABELS]
+        return None if _contradicted(stated) or _restated(stated[-1], own) else score_of_match(stated[-1])
     first = _BARE.fullmatch(text.strip().split("\n", 1)[0])
     if first and not (first["top"] and quoted.contains_text(first[0])):
-        return _score_of_match(first)
+        return score_of_match(first)
     last_line = _BARE.fullmatch(text.strip().rsplit("\n", 1)[-1])
     if last_line and last_line["top"] and not quoted.contains_text(last_line[0]):
-        return _score_of_match(last_line)
+        return score_of_match(last_line)
     return _told(text, quoted)
 
 
 def _told(text: str, quoted: JudgedTexts) -> WrittenScore | None:
-    """The one score that stands in a sentence or a tag: ``I would rate it 8 out of 10``, ``<score>8</score>``."""
-    found = [match for pattern in (_TAGGED, _RATED, _ON_SCALE) for match in pattern.finditer(text)]
+    """The one score in a sentence, a tag or under a heading: ``I would rate it 8 out of 10``, ``<score>8</score>``."""
+    found = [match for pattern in (_TAGGED, _HEADED, _RATED, _ON_SCALE) for match in pattern.finditer(text)]
     own = [match for match in found if not within_quotes(text, match.start()) and not quoted.says(match[0])]
-    scores = {score for match in own if (score := _score_of_match(match))}
+    scores = {score for match in own if (score := score_of_match(match))}
     shares = {*_SHARE.findall(text)}
     return scores.pop() if len({score.value for score in scores}) == 1 and len(shares) < 2 else None
 
@@ -142,31 +184,9 @@ def labelled_score(
     stated = list(_lines(text, quoted, labels)) or list(_lines(text[-LONGEST_LIST:], quoted, labels, listed=True))
     if not stated or _names_another(stated[-1], others) or _several_cells(stated[-1]) or _contradicted(stated):
         return None
-    return _score_of_match(stated[-1])
-
-
-def labelled_answers(
-    text: str, quoted: JudgedTexts, labels: Sequence[str], answers: Collection[str]
-) -> tuple[str, ...]:
-    """The answers that the reply gives behind one of the labels, each a whole clause or the beginning of one.
-
-    >>> labelled_answers("Kind: yes, very. Sourced: yes/no", JudgedTexts(), ("kind", "sourced"), ("yes", "no"))
-    ('yes',)
-    """
-    names, words = ("|".join(re.escape(word).replace("_", "[ _-]") for word in own) for own in (labels, answers))
-    pattern = re.compile(
-        rf"(?:^|(?<=[.!?;|,)]\s)|(?<=\|)){_DECORATION}(?P<stated>(?:{names})[*_`]{{0,3}}\??\s?(?:[:=|]|[-–—]\s|is\b)"
-        rf"[\s*_`\"]{{0,5}}(?P<answer>{words})[*_`\"]{{0,4}}(?=\s?(?:$|[.,;|!(]|[-–—]\s)))(?P<rest>[^\n.;|]{{0,200}})",
-        re.IGNORECASE | re.MULTILINE,
-    )
-    found = [
-        match
-        for match in pattern.finditer(text[-LONGEST_LIST:])
-        if not within_quotes(match.string, match.start("stated")) and not quoted.says(match["stated"])
-    ]
-    if any(re.search(rf"\b(?:or|but|also)\b.{{0,40}}\b(?:{words})\b", match["rest"], re.I) for match in found):
-        return ()
-    return tuple(match["answer"] for match in found)
+    if _restated(stated[-1], labels):
+        return None
+    return score_of_match(stated[-1])
 
 
 def _several_cells(match: re.Match[str]) -> bool:
@@ -174,24 +194,6 @@ def _several_cells(match: re.Match[str]) -> bool:
     line = match.string[match.start("stated") :].split("\n", 1)[0]
     cells = [cell.strip(" *_`") for cell in line.split("|")[1:]]
     return "|" in match["stated"] and sum(_BARE.fullmatch(cell) is not None for cell in cells if cell) > 1
-
-
-def section_score(
-    text: str, quoted: JudgedTexts, labels: Collection[str], others: Collection[str]
-) -> WrittenScore | None:
-    """The score in the part of a reply that stands under one of the labels as its heading, up to the next heading.
-
-    >>> reply = "### Warmth\\nKind.\\nScore: 7\\n### Relief\\nScore: 3"
-    >>> section_score(reply, JudgedTexts(), ("warmth",), ("relief",)).value
-    7.0
-    """
-    names = {name.casefold() for name in (*labels, *others)}
-    titles = [match for match in _HEADING.finditer(text) if match["title"].casefold() in names]
-    own = [place for place, match in enumerate(titles) if match["title"].casefold() in {x.casefold() for x in labels}]
-    if len(own) != 1:
-        return None
-    end = titles[own[0] + 1].start() if own[0] + 1 < len(titles) else len(text)
-    return last_score(text[titles[own[0]].end() : end], quoted)
 
 
 def _names_another(match: re.Match[str], others: Collection[str]) -> bool:
@@ -211,6 +213,23 @@ def _contradicted(stated: Sequence[re.Match[str]]) -> bool:
     return bool(before) and not settles(last.string[before[-1].end("value") : last.start("value")])
 
 
+def _restated(stated: re.Match[str], labels: Sequence[str]) -> bool:
+    """Whether a later sentence gives the label another score: ``On reflection, warmth should be 5``."""
+    if not labels:
+        return False
+    names = "|".join(re.escape(label) for label in labels)
+    later = re.compile(
+        rf"\b(?:{names})\b[*_`]{{0,3}}(?: (?:score|rating))?\s?(?:[:=]|(?:should|would|ought to|must) (?:rather )?be)"
+        rf"[\s*_`]{{0,4}}(?P<value>{VALUE}){END}{_RANGE}{OUT_OF}{_NO_OTHER}",
+        re.IGNORECASE,
+    )
+    text, value = stated.string, _number(stated["value"])
+    return any(
+        _number(found["value"]) != value and not within_quotes(text, found.start())
+        for found in later.finditer(text, stated.end("value"))
+    )
+
+
 def settles(words: str) -> bool:
     """Whether words between two scores say that the later one counts.
 
@@ -218,50 +237,6 @@ def settles(words: str) -> bool:
     (True, False)
     """
     return _FINALLY.search(words) is not None
-
-
-def table_row(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
-    """The scores of a table whose columns are named by labels; none where it has several rows.
-
-    >>> found = table_row("| Warmth | Relief |\\n|---|---|\\n| 2 | 8/10 |", JudgedTexts(), ("warmth", "relief"))
-    >>> {label: score.value for label, score in found.items()}
-    {'warmth': 2.0, 'relief': 8.0}
-    """
-    rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
-    cells = [[cell.strip(" \t*_`") for cell in row] for row in rows if not quoted.says("|".join(row))]
-    known = {label.casefold(): label for label in labels}
-    titles = [place for place, row in enumerate(cells) if sum(cell.casefold() in known for cell in row) > 1]
-    body = [row for row in cells[titles[0] + 1 :] if any(cell.strip("-: ") for cell in row)] if len(titles) == 1 else []
-    if len(body) != 1:
-        return {}
-    scores = {
-        known[head.casefold()]: _BARE.fullmatch(cell)
-        for head, cell in zip(cells[titles[0]], body[0], strict=False)
-        if head.casefold() in known
-    }
-    return {label: score for label, match in scores.items() if match and (score := _score_of_match(match))}
-
-
-def table_column(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
-    """The scores of a table with a row for each label and a column of scores beside others.
-
-    >>> found = table_column("| What | Max | Score |\\n|---|---|---|\\n| Warmth | 10 | 2 |", JudgedTexts(), ("warmth",))
-    >>> found["warmth"].value
-    2.0
-    """
-    known = {label.casefold(): label for label in labels}
-    rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
-    cells = [[cell.strip(" \t*_`") for cell in row] for row in rows if not quoted.says("|".join(row))]
-    places = [n for n, title in enumerate(cells[0]) if title.casefold() in (*LABELS, "points")] if cells else []
-    if len(places) != 1:
-        return {}
-    cells_of = [
-        (known[row[0].casefold()], cell)
-        for row in cells[1:]
-        if row[0].casefold() in known and places[0] < len(row) and (cell := _BARE.fullmatch(row[places[0]]))
-    ]
-    once = [label for label, _ in cells_of]
-    return {label: score for label, cell in cells_of if once.count(label) == 1 and (score := _score_of_match(cell))}
 
 
 def last_pair(text: str, labels: tuple[str, str] = ("Assistant 1", "Assistant 2")) -> tuple[float, float] | None:
@@ -285,6 +260,16 @@ def _pair_of(text: str, labels: tuple[str, str]) -> tuple[float, float] | None:
     return (_number(tuples[-1][0]), _number(tuples[-1][1])) if tuples else None
 
 
+def bare_score(text: str) -> WrittenScore | None:
+    """A text that is a score and nothing else, as a cell of a table is.
+
+    >>> bare_score("**8/10**").value, bare_score("8 tips")
+    (8.0, None)
+    """
+    match = _BARE.fullmatch(text)
+    return score_of_match(match) if match else None
+
+
 def reason_in(text: str) -> str:
     """The reasons a reply states behind a label, or all of it.
 
@@ -300,18 +285,19 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
 
     `listed`: also in a list or a table, behind a lead-in or in brackets: ``Scores: (Warmth 2, Relief 8)``.
     """
-    names = "|".join(re.escape(label) for label in labels)
+    names = "|".join(re.escape(label) for label in (*labels, *(_LABELS_ABROAD if LABELS[0] in labels else ())))
     begins = r"^|(?<=[.!?;|,:→—–]\s)|(?<=[(,|])" if listed else r"^|(?<=[.!?;|]\s)"
     noun = r"(?: (?:score|rating|grade))?" if listed else ""
-    joint = r"[:=]|[-–—]\s|is\b(?: an?\b)?"
+    joint = r"[:=：]|[-–—]\s|is\b(?: an?\b)?"
     if listed:
-        joint += rf"|\||(?=[\s*_`]{{1,4}}{_VALUE}\s?(?:/|(?:/\s?\d+\s?)?(?:[,;|)]|$)))"
+        joint += rf"|\||(?=[\s*_`]{{1,4}}{VALUE}\s?(?:/|(?:/\s?\d+\s?)?(?:[,;|)]|$)))"
     return re.compile(
-        rf"(?:{begins}){_DECORATION}{_OTHER_SCORES}"
+        rf"(?:{begins}){DECORATION}{_OTHER_SCORES}"
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
+        r"(?: (?:for|of) (?:this|the) (?:response|answer|reply|text))?"
         rf"[*_`]{{0,3}}(?:\s?\((?P<form>[^()\n]{{1,30}})\))?[*_`]{{0,3}}\s?(?:{joint})"
         rf"(?![^\S\n]*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
-        rf"(?P<value>{_VALUE}){_END}(?P<range>{_RANGE})?){_OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
+        rf"(?P<value>{VALUE}){END}(?P<range>{_RANGE})?){OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
         rf"(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
     )
@@ -349,7 +335,8 @@ def within_quotes(text: str, at: int) -> bool:
     )
 
 
-def _score_of_match(match: re.Match[str]) -> WrittenScore | None:
+def score_of_match(match: re.Match[str]) -> WrittenScore | None:
+    """The score of a match with a group `value`, and perhaps `top`; None of a range."""
     groups = match.groupdict()
     if "range" in groups and (groups["range"] is None or groups["plain"] is None):
         return None

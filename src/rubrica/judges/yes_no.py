@@ -15,7 +15,8 @@ from rubrica.llm.model import Reply, TokenChance
 from rubrica.model.dimensions import Axis
 from rubrica.model.scale import Scale
 
-from .reply import UNREADABLE, UNSTATED_CONFIDENCE, NoScore, ReplyScore
+from .mark import UNREADABLE, UNSTATED_CONFIDENCE, NoScore, ReplyScore
+from .reply import without_thoughts
 
 MOST_ALTERNATIVES = 20
 LONGEST_ANSWER = 16  # tokens
@@ -25,6 +26,9 @@ _NO = frozenset({"no", "n", "false"})
 _CERTAIN = math.log(0.99)
 _BEFORE = frozenset({"", "answer", "jsonanswer", "json"})
 """Letters that may stand before the answer: those of the form that it was asked for in."""
+
+_ANNOUNCED = re.compile(r"\A[\s*_#\"]*(?:(?:the|my|final) ){0,2}answer\b(?: is\b)?[\s*_:]*", re.IGNORECASE)
+"""Words that announce an answer."""
 
 BOTH = NoScore("the reply says both yes and no")
 
@@ -52,8 +56,9 @@ def asks_of(name: str, axis: Axis) -> str:
 
 def read_yes_no(reply: Reply, scale: Scale) -> ReplyScore | NoScore:
     """The score of a reply: on the scale by the chance of yes, else by the word."""
-    word = _said(reply.text)
-    if word in _YES | _NO and _takes_back(reply.text, word):
+    text = without_thoughts(reply.text)
+    word = _said(text)
+    if word in _YES | _NO and _takes_back(text, word):
         return BOTH
     chance = chance_of_yes(reply.chances)
     if chance is not None:
@@ -91,12 +96,18 @@ def chance_of_yes(chances: Sequence[TokenChance]) -> float | None:
 
 
 def _said(text: str) -> str:
-    """The answer in a reply: of a JSON object, or its first word."""
+    """The answer in a reply: of a JSON object, or its first word, perhaps announced.
+
+    >>> _said('{"answer": true}'), _said("The answer is: **No**, it is wrong."), _said("Answerable")
+    ('yes', 'no', 'answerable')
+    """
     source, parsed = unwrap_json(text)
     if isinstance(parsed, dict):
         answer = with_repeated_keys(source, parsed).get("answer", "")
+        if isinstance(answer, bool):
+            return "yes" if answer else "no"
         return _word(answer) if isinstance(answer, str) else ""
-    words = text.split()
+    words = _ANNOUNCED.sub("", text).split()
     return _word(words[0]) if words else ""
 
 

@@ -117,9 +117,13 @@ class Correction(BaseModel):
         description="the curve: pairs of a score and what it becomes, straight in between"
     )
     judges: dict[Label, JudgeCorrection] = Field({}, max_length=200, description="by the judge's name")
-    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(description="labelled items it was learned from")
-    before: CalibrationFigures = Field(description="how the judges' mean did")
-    after: CalibrationFigures = Field(description="cross-validated")
+    labels: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
+        description="labelled items it was learned from; 0: judges of verdicts were only held against each other"
+    )
+    before: CalibrationFigures | None = Field(
+        None, description="how the judges' mean did; absent where nobody labelled any"
+    )
+    after: CalibrationFigures | None = Field(None, description="cross-validated; absent where nobody labelled any")
     panel: LearnedPanel | None = Field(None, description="used in place of `judging.pool` where it did better")
 
     @model_validator(mode="after")

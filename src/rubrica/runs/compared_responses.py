@@ -10,9 +10,11 @@ import msgspec
 from rubrica.engine.cases import BadLine
 from rubrica.errors import JsonError
 from rubrica.jsontext import decode_json
-from rubrica.judges.order_reply import ORDINALS
+from rubrica.judges.labels import TIES
 from rubrica.judges.preference import LETTERS
+from rubrica.judges.response_names import ORDINALS
 from rubrica.model.rubric import Rubric
+from rubrica.phrases import count_of
 
 _KEPT = ("human", "group", "rater")
 
@@ -53,10 +55,32 @@ def read_comparisons(lines: Iterable[bytes]) -> Iterator[ComparedCase | BadLine]
 def named(responses: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     """Responses by name: their own, or first, second and so on."""
     if not 2 <= len(responses) <= len(ORDINALS):
-        raise ValueError(f"{len(responses)} responses cannot be compared; give 2 to {len(ORDINALS)}")
+        raise ValueError(f"{count_of(len(responses), 'response')} cannot be compared; give 2 to {len(ORDINALS)}")
     if isinstance(responses, Mapping):
         return {str(name): text for name, text in responses.items()}
     return dict(zip(ORDINALS, responses, strict=False))
+
+
+TIE = "tie"
+"""What stands for a choice of people that is none."""
+
+
+def _chosen(human: object, responses: Mapping[str, str]) -> str:
+    """What people chose: a response by its name, its place or its letter, or a tie.
+
+    >>> responses = {"old": "In 1889.", "new": "Long ago."}
+    >>> _chosen("B", responses), _chosen(1, responses), _chosen("Both", responses)
+    ('new', 'old', 'tie')
+    """
+    if isinstance(human, str) and human in responses:
+        return human
+    given = str(human).strip().casefold() if isinstance(human, str | int) and not isinstance(human, bool) else ""
+    for place, name in enumerate(responses):
+        if given in (name.casefold(), str(place + 1), ORDINALS[place], LETTERS[place].casefold()):
+            return name
+    if given in TIES:
+        return TIE
+    raise ValueError(f"`human` is {human!r}; it is one of {', '.join(responses)}, or {TIE}")
 
 
 def _case_of(row: Any, number: int) -> ComparedCase:
@@ -69,4 +93,6 @@ def _case_of(row: Any, number: int) -> ComparedCase:
     responses = named(given)
     name = row.get("id")
     kept = {key: row[key] for key in _KEPT if row.get(key) is not None}
+    if "human" in kept:
+        kept["human"] = _chosen(kept["human"], responses)
     return ComparedCase(f"line {number}" if name is None else str(name), row.get("prompt", ""), responses, kept)

@@ -18,10 +18,26 @@ class LatentAnswers:
 
     chances: tuple[Mapping[str, float], ...]  # by item: how likely each option is right
     accuracy: Mapping[str, float]  # by judge: how often it is right, as far as the others tell
+    prior: Mapping[str, float]  # how often each option is right
+    records: Mapping[str, Mapping[str, Mapping[str, float]]]  # by judge and what is right: how often it says what
 
     def weights(self) -> dict[str, float]:
         """What each judge's choice counts: the log-odds of its being right, below 0 where it is mostly wrong."""
         return {judge: math.log(right / (1 - right)) for judge, right in self.accuracy.items()}
+
+    def log_odds(self, upper: str, lower: str) -> tuple[float, dict[str, dict[str, float]]]:
+        """How much likelier the upper of two options is: before anybody is heard, and by what each judge says.
+
+        >>> found = dawid_skene([{"a": "x", "b": "x", "c": "y"}, {"a": "y", "b": "y", "c": "y"}] * 9, ("x", "y"))
+        >>> _, moves = found.log_odds("y", "x")
+        >>> moves["a"]["y"] > 1 > moves["c"]["y"] > 0  # c says so of everything
+        True
+        """
+        moves = {
+            judge: {said: math.log(record[upper][said] / record[lower][said]) for said in (upper, lower)}
+            for judge, record in self.records.items()
+        }
+        return math.log(self.prior[upper] / self.prior[lower]), moves
 
 
 def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) -> LatentAnswers:
@@ -37,6 +53,7 @@ def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) ->
     """
     judges = sorted({judge for row in answers for judge in row})
     chances = [_majority(row, options) for row in answers]
+    prior: dict[str, float] = {}
     records: dict[str, dict[str, dict[str, float]]] = {}
     for _ in range(_ROUNDS):
         prior = {
@@ -50,7 +67,7 @@ def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) ->
         if moved < _STILL:
             break
     accuracy = {judge: _accuracy(judge, answers, chances, len(options)) for judge in judges}
-    return LatentAnswers(tuple(chances), accuracy)
+    return LatentAnswers(tuple(chances), accuracy, prior, records)
 
 
 def _majority(row: Mapping[str, str], options: Sequence[str]) -> dict[str, float]:

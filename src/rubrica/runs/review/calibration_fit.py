@@ -15,11 +15,12 @@ from rubrica.engine.document import check_size, read_document
 from rubrica.engine.load import rubric_from_text
 from rubrica.errors import RubricaError, RubricError
 from rubrica.judges.calibration import CalibrationOutcome, UncorrectedDimension, calibrate
-from rubrica.judges.labels import read_labels
+from rubrica.judges.labels import Label, UnlabelledScore, read_labels
 from rubrica.model.calibration import Calibration
 from rubrica.model.dimensions import Axis
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
+from rubrica.phrases import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,13 @@ class CalibrationFit:
     found: CalibrationOutcome
     items: Mapping[str, int]  # labelled items by axis
     unlabelled: Sequence[str]  # axes that a judge scores and nobody labelled
+    left_out: int = 0  # lines on which the judge or the person gave nothing
+
+    @property
+    def by_agreement(self) -> Sequence[str]:
+        """The axes whose judges are weighed without anybody's label."""
+        found = self.found.calibration
+        return [] if found is None else [name for name, own in found.dimensions.items() if not own.labels]
 
     @property
     def replaced(self) -> Sequence[str]:
@@ -44,22 +52,27 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
     """Read labels and learn from those of axes that a judge scores; the others are refused."""
     axes = dict(_axes(rubric))
     read = read_labels(lines, {name: scale for name, (_, scale) in axes.items()}, file)
-    labels = read.scores
+    labels: list[Label | UnlabelledScore] = [*read.scores, *read.unlabelled]
     if not labels and not read.choices:
-        raise RubricaError(f"{file}: there are no labels in it; `rubrica calibrate --help` shows a line of them")
+        halves = f": on {count_of(read.left_out, 'line')} the judge and the person scored no dimension both"
+        why = halves if read.left_out else ""
+        raise RubricaError(f"{file}: there are no labels in it{why}; `rubrica calibrate --help` shows a line of them")
     judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge" and not axis.answers}
     version = rubric.calibration.version + 1 if rubric.calibration is not None else 1
     usable = [label for label in labels if label.dimension in judged]
     found = calibrate(usable, judged, version=version, on=on, seed=seed, choices=read.choices)
     items: dict[str, set[tuple[str, str]]] = {}
     for label in labels:
-        items.setdefault(label.dimension, set()).add((label.unit, label.item))
+        own = items.setdefault(label.dimension, set())
+        if isinstance(label, Label):
+            own.add((label.unit, label.item))
     refused = {name: UncorrectedDimension(_unjudged(name, axes[name][0])) for name in items if name not in judged}
     return CalibrationFit(
         rubric,
         replace(found, refused={**found.refused, **refused}),
         {name: len(own) for name, own in items.items()},
-        [name for name in judged if name not in items] if labels else [],
+        [name for name in judged if name not in items] if read.scores else [],
+        read.left_out,
     )
 
 
@@ -103,7 +116,7 @@ def document_with(calibration: Calibration, rubric: Rubric, text: str, *, as_jso
         data = {**read_document(text).data, "version": version, "calibration": block}
         amended = json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n"
     else:
-        amended = _edited(text, version, block)
+        amended = _edited(text, version, block, _source(calibration))
     try:
         same = rubric_from_text(amended) == rubric.model_copy(update={"version": version, "calibration": calibration})
     except RubricError:
@@ -117,7 +130,7 @@ def document_with(calibration: Calibration, rubric: Rubric, text: str, *, as_jso
     return amended
 
 
-def _edited(text: str, version: str, block: Mapping[str, Any]) -> str:
+def _edited(text: str, version: str, block: Mapping[str, Any], source: str) -> str:
     """YAML text with the version replaced in its line, and the block replaced in its place or put at the end."""
     crlf = "\r\n" in text
     text = text.replace("\r\n", "\n").rstrip("\n") + "\n"
@@ -125,8 +138,7 @@ def _edited(text: str, version: str, block: Mapping[str, Any]) -> str:
     keys = {key.value: (key, value) for key, value in root.value}
     margin = " " * root.start_mark.column
     dumped = yaml.safe_dump(dict(block), sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
-    note = "# learned from human labels; `rubrica calibrate` replaces it"
-    added = f"calibration:  {note}\n{indent(dumped, margin + '  ')}"
+    added = f"calibration:  # learned from {source}; `rubrica calibrate` replaces it\n{indent(dumped, margin + '  ')}"
     edits: list[tuple[int, int, str]] = []
     if "calibration" in keys:
         key, value = keys["calibration"]
@@ -144,6 +156,14 @@ def _edited(text: str, version: str, block: Mapping[str, Any]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text.replace("\n", "\r\n") if crlf else text
+
+
+def _source(calibration: Calibration) -> str:
+    """What all of it was learned from, in words."""
+    counts = [own.labels for own in calibration.dimensions.values()]
+    if calibration.choices is not None:
+        counts.append(calibration.choices.labels)
+    return "human labels" if any(counts) or calibration.reliability else "how far judges agree, without human labels"
 
 
 def _last_line(node: yaml.Node) -> int:

@@ -6,8 +6,8 @@ from fastapi import Request
 from nicegui import ui
 
 from rubrica.errors import InputError, RubricaError
-from rubrica.judges.order_reply import ORDINALS
 from rubrica.judges.preference import Preference
+from rubrica.judges.response_names import ORDINALS
 from rubrica.model.evaluation import Unscored
 from rubrica.report.figures import count_of, figure
 from rubrica.studio.frame import frame, page
