@@ -10,12 +10,14 @@ from question_styles import STYLES, StyledQuestion
 from rubrica.text import FEATURES
 from rubrica.text.texts import Texts
 
-CHECKS = ("absent", "duplicated", "mismatch", "unreached", "miscalculated")
+CHECKS = (
+    "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached", "mcq_key_miscalculated"
+)  # fmt: skip
 LETTERS = "ABCDEFGHIJ"
 
 
-def rejected(question: StyledQuestion, answer: str) -> list[str]:
-    """The checks of the key that speak up."""
+def rejected(question: StyledQuestion, answer: str, checks: tuple[str, ...] = CHECKS) -> list[str]:
+    """The checks that speak up: of the key, unless others are named."""
     record = {
         "question": question.stem,
         "options": [f"{letter}) {text}" for letter, text in zip(LETTERS, question.options, strict=False)],
@@ -23,12 +25,17 @@ def rejected(question: StyledQuestion, answer: str) -> list[str]:
         "explanation": question.explanation,
     }
     texts = Texts(response=json.dumps(record))
-    return [name for name in CHECKS if FEATURES[f"mcq_key_{name}"].compute(texts)]
+    return [name for name in checks if FEATURES[name].compute(texts)]
 
 
 @pytest.mark.parametrize("question", [each for style in STYLES.values() for each in style], ids=lambda each: each.stem)
 def test_a_sound_question_is_left_alone(question: StyledQuestion) -> None:
     assert rejected(question, question.key) == []
+
+
+@pytest.mark.parametrize("question", STYLES["beside the way"], ids=lambda each: each.stem)
+def test_what_stands_beside_the_way_to_the_answer_is_no_wrong_step(question: StyledQuestion) -> None:
+    assert rejected(question, question.key, ("question_wrong_equations",)) == []
 
 
 @pytest.mark.parametrize(("style", "least"), [("in words", 0.8), ("misprinted", 0.95), ("in notation", 0.8)])
@@ -44,7 +51,7 @@ def test_a_wrong_key_is_found(style: str, least: float) -> None:
 
 def test_equal_values_in_other_notations_are_two_right_answers() -> None:
     asked = StyledQuestion("What is 3 ÷ 4?", ("0.75", "$\\frac{3}{4}$", "4/3", "1"), "A", "")
-    assert rejected(asked, "A") == ["duplicated"]
+    assert rejected(asked, "A") == ["mcq_key_duplicated"]
     assert rejected(asked, "D") == []
 
 

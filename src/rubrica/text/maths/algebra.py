@@ -30,6 +30,7 @@ _UNKNOWN = lazy_pattern(
     r"|(?<![A-Za-z])[=+(*/<>≤≥-][ ]?([a-zA-Zπ])(?![A-Za-z'’.)])"
     r"|(?<![\d.,A-Za-z])\d{1,4}([a-zA-Zπ])(?=[ ]?[-+=<>≤≥)]|[²³^])"
 )
+_IMAGINARY = lazy_pattern(r"\d\s?i\b|(?<![A-Za-z])i(?:²|\^2|\s?=\s?√)")  # i² = -1: no letter that has a value
 _BREAK = lazy_pattern(r"[^\W\d_π²³⁴]{2,}(?:['’.-][^\W\d_]+)*|[\n;:?!&|]|,(?!\d{3}(?!\d))|\.(?!\d)|⇒|→|=>|->|[:∴~≈≠±]")
 _GOES_ON = lazy_pattern(r"(?<=\w)\s?([-+*/×÷^(])")  # "30 feet / 6"
 _HANGING = lazy_pattern(r"\s*[-+*/×÷−–]\s")
@@ -64,9 +65,10 @@ def unknowns_of(*texts: str) -> frozenset[str]:
     >>> sorted(unknowns_of("A box of 5 m costs x dollars: 3x + y = 7."))
     ['x', 'y']
     """
+    imaginary = {"i"} if any(_IMAGINARY.search(text) for text in texts) else set()
     found = (group for text in texts for match in _UNKNOWN.finditer(plain_maths(text)) for group in match.groups())
     pi = {"π"} if any("π" in text or "\\pi" in text for text in texts) else set()
-    return frozenset(letter for letter in found if letter) | pi
+    return frozenset(letter for letter in found if letter) - imaginary | pi
 
 
 def read_relation(written: str, unknowns: frozenset[str]) -> Relation | None:

@@ -34,7 +34,11 @@ _ASIDE = lazy_pattern(
     r"|chose|chosen|distractors?|tempting|common(?!\s+(?:denominator|factor|multiple|divisor|difference|ratio|term))|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
-_SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
+_IN_BRACKETS = lazy_pattern(r"\s*\([^()]*(?:\([^()]*\)[^()]*){0,9}\)\W*")
+_IMAGINES = lazy_pattern(r"\bwould\b", re.IGNORECASE)
+_SUPPOSES = lazy_pattern(
+    r"\b(?:if|not)\b|^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE
+)  # an aside, unless a calculation ends it
 _CONCLUDES = lazy_pattern(
     r"[=≈⇒→]|#{3,}|\\boxed|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be"
     r"|left with|altogether|comes? to|equals?)\b",
@@ -177,6 +181,11 @@ def is_remark(sentence: str) -> bool:
     return _ASIDE.search(sentence) is not None
 
 
+def is_beside(sentence: str) -> bool:
+    """Whether a sentence stands beside the way to the answer: a remark, what would be, or what is put in brackets."""
+    return is_remark(sentence) or _IMAGINES.search(sentence) is not None or _IN_BRACKETS.fullmatch(sentence) is not None
+
+
 def statement(text: str, begin: int, stop: int) -> str:
     """The sentence or line that a place of a text stands in.
 
@@ -194,7 +203,7 @@ def statement(text: str, begin: int, stop: int) -> str:
 
 
 def _is_aside(sentence: str, end: Closing | None) -> bool:
-    if is_remark(sentence):
+    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence):
         return True
     return _SUPPOSES.search(sentence) is not None and not (end and ends_on(end) and calculates(sentence))
 

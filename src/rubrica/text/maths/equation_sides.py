@@ -133,7 +133,8 @@ def _is_ratio(one: ArithmeticToken, sign: ArithmeticToken, two: ArithmeticToken)
 
 def right_side(line: str, start: int, stop: int, edge: int) -> EquationSide | None:
     """The longest expression that begins at `start`; None if it may go on past `stop`, towards `edge`."""
-    tokens = _typed(tokens_of(line[start:stop]), start)
+    read = tokens_of(line[start : stop + 1])  # as above
+    tokens = _typed([token for token in read if token.start < stop - start], start)
     begin = 0
     while begin < len(tokens) and (tokens[begin].text.lower() in _SKIPPED or tokens[begin].text == "~"):
         begin += 1

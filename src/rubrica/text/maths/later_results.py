@@ -40,6 +40,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
         amount
         for amount in named[last + 1 :]
         if amount.start in reached
+        and not text[amount.start].isalpha()  # "each needs one coach"
         and amount.value not in known
         and not _converts(text, amount, unit)
         and not is_remark(statement(text, amount.start, amount.end))

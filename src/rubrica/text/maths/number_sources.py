@@ -7,6 +7,7 @@ a number that has, it is a slip: 148/9 for a train of 150 m. In doubt nothing is
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ import msgspec
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.amounts import amounts_of
 from rubrica.text.maths.arithmetic import find_equations
-from rubrica.text.maths.conclusion import calculates, is_remark, statement
+from rubrica.text.maths.conclusion import calculates, is_beside, statement
 from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.letter_values import fulfilled_numbers
@@ -39,7 +40,11 @@ _SLIPS = (1, 2, Fraction(1, 2))
 _SLIGHT = 2  # added or taken away, it leads from any number to a slip of its own
 
 _NTH = lazy_pattern(r"(?<![\d.,])(\d{1,6})(?:st|nd|rd|th)\b")
+_REST = lazy_pattern(  # what comes with a larger unit: 4 h 55 min, 3 lb 10 oz
+    r"\d\s?(?:h|hours?|hrs?|min(?:ute)?s?|feet|foot|ft|lbs?|pounds?|kg|m|km|dollars?|years?|weeks?|days?)\s(?:and\s)?\Z"
+)
 _LOST_POWER = lazy_pattern(r"(?<![A-Za-z])[a-zA-Z][23](?!\d)")
+_QUADRATIC = lazy_pattern(r"±|\b(?:discriminant|quadratic)\b", re.IGNORECASE)  # b² - 4ac
 _USUAL = frozenset(map(Fraction, ("0", "1/2", "1", "2", "3.14", "10", "60", "90", "100", "180", "360", "1000", "3600")))
 
 
@@ -76,11 +81,13 @@ def unsourced_numbers(explanation: str, stem: str, key: str) -> Iterator[str]:
         and number.value not in sources.held
         and not _is_counted_on(number, named, text)
         and not _is_power(number, text, sources)
-        and not is_remark(statement(text, number.start, number.end))
+        and not _REST.search(text, max(0, number.start - 30), number.start)
+        and not is_beside(statement(text, number.start, number.end))
     ]
     told = _stray(once, named, text, sources)
     if told is None and sources.sure:
-        told = _misplaced(once, named, text, asked, plain_stem) or _mending(once, text, sources)
+        unusual = [number for number in once if number.value not in sources.usual]
+        told = _misplaced(unusual, named, text, asked, plain_stem) or _mending(once, text, sources)
     if told is not None:
         yield _shown(text, told)
 
@@ -151,7 +158,8 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
     usual |= {one + sign * two for one in told for two in told for sign in (-1, 1)}
     counts = Counter(number.value for number in named)
     counts.update(spelt_numbers(text))
-    scales = (spelt_numbers(text) | spelt_numbers(stem) | {Fraction(100)}) - {0}
+    known = {Fraction(100), *((Fraction(4),) if _QUADRATIC.search(text) else ())}
+    scales = (spelt_numbers(text) | spelt_numbers(stem) | known) - {0}
     return _Sources(
         frozenset(asked),
         frozenset(held),
@@ -170,6 +178,8 @@ def _is_counted_on(number: WrittenNumber, named: list[WrittenNumber], text: str)
         return text[max(0, each.start - 5) : each.start]
 
     steps = {each.value - number.value for each in named if before(each) == before(number)}
+    if before(number)[:4].isalpha() and steps & {-1, 1}:
+        return True
     return {-1, 1} <= steps or {1, 2} <= steps or {-1, -2} <= steps
 
 

@@ -38,14 +38,14 @@ from rubrica.text.maths.ratio_shares import unlike_shares
 from rubrica.text.maths.remarks import without_remarks
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
-from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for_misfit
+from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for_misfit, asks_to_choose
 from rubrica.text.questions.formula_key import ending_option, formula_end
 from rubrica.text.questions.options import letter_of, normal, number_of
 from rubrica.text.questions.question import Question, QuestionFault, names_several
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
-    r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
+    r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abinpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
 _TELLS = lazy_pattern(r"\b(?:yes|no|it|its|is|are|the|true|false)\b", re.IGNORECASE)  # a sentence, not a formula
 _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
@@ -54,6 +54,8 @@ _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
 _UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
 _SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
+_MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
+_LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -69,6 +71,8 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
     end, key = _conclusion(question), _numbers(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
+    if asks_to_choose(question.text):
+        return  # then the explanation may go through the options one by one
     options = [_numbers(text) for _, text in question.options]
     if all(options) and not any(_is_named(option, end) for option in options):
         yield QuestionFault("the explanation's result is none of the options", end.shown)
@@ -133,13 +137,18 @@ def _names_key(text: str, question: Question) -> bool:
 
 def unreached_key(question: Question) -> Iterator[QuestionFault]:
     """The explanation calculates, and never comes to the key; told only where nothing clearer can be said."""
-    if _unreached(question) and not any(absent_key(question)) and not any(contradicted_key(question)):
+    if (
+        not asks_to_choose(question.text)
+        and _unreached(question)
+        and not any(absent_key(question))
+        and not any(contradicted_key(question))
+    ):
         yield QuestionFault("the explanation never comes to the key", question.key or "")
 
 
 def _focused(question: Question) -> Question:
     """The question with an explanation that speaks of the way to the answer alone, not of other options."""
-    plain = without_remarks(question.explanation, question.options, question.answer_index)
+    plain = without_remarks(question.explanation, question.options, question.answer_index, question.text)
     return replace(question, explanation=plain)
 
 
@@ -151,6 +160,8 @@ def _unreached(question: Question) -> bool:
     if asks_for_misfit(question.text):
         return False
     end = _conclusion(question)
+    if _lists(key, question):
+        return False
     if not mentions(question.explanation, key):
         return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
@@ -173,6 +184,8 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
     given = set() if _SOLVED.fullmatch(end.text) else {amount.value for amount in amounts_of(question.text)}
     if end.last.value in given and (states or _is_tried(key, question.explanation, given)):
         return False  # a number of the question is where a check of the result ends
+    if len(key) > 1 and _are_worth((end.last,), key):
+        return False  # the last of several: the others were found before
     if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
         return False
     holds = _holds(end)
@@ -207,6 +220,12 @@ def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
     """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
     return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
+
+
+def _lists(key: tuple[Amount, ...], question: Question) -> bool:
+    """Whether the explanation answers "how many" with a list as long as the key says, wherever that stands."""
+    lists = _LIST.finditer(question.explanation) if len(key) == 1 and asks_for_count(question.text) else ()
+    return any(len(re.findall(_MEMBER, listed[0])) == key[0].value for listed in lists)
 
 
 def _is_unwritten(question: Question) -> bool:
