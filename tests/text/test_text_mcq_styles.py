@@ -69,3 +69,22 @@ def test_equal_values_in_other_notations_are_two_right_answers() -> None:
 def test_what_an_explanation_comes_to_counts_not_what_it_passes(explanation: str, wrong: bool) -> None:
     question = StyledQuestion("How many are left?", ("4", "13", "21", "40"), "B", explanation)
     assert bool(rejected(question, "B")) is wrong
+
+
+@pytest.mark.parametrize(
+    ("explanation", "letters"),
+    [
+        ("Twenty leaving takes 50 down to 30. Ten more brings that to 40.", "AC"),
+        ("From 10 to 50 it is 40. (30 is what one gets by counting from 20, a classic mistake.)", "AC"),
+        ("The total is 10 × 4 = 40. Adding 10 and 4 first gives the tempting but wrong 30.", "AC"),
+        ("Each costs 10, so 2b = 80, b = 40.", "D"),
+        ("It doubles: 10 → 20 → 40.", "AC"),
+        ("20 × 4 = 80, and half of it is one side: 80/2 = 40.", "AD"),
+        ("5 · 16 / 2 = 40, since each line is counted from both ends.", "ACD"),
+        ("Thirty and ten make forty. So much for five tens less one.", "AD"),
+    ],
+)
+def test_a_wrong_key_that_an_explanation_passes_or_never_names_is_found(explanation: str, letters: str) -> None:
+    question = StyledQuestion("How many are there?", ("20", "40", "30", "80", "15"), "B", explanation)
+    assert rejected(question, "B") == []
+    assert [letter for letter in letters if not rejected(question, letter)] == []

@@ -35,10 +35,8 @@ _ASIDE = lazy_pattern(
     re.IGNORECASE,
 )
 _IN_BRACKETS = lazy_pattern(r"\s*\([^()]*(?:\([^()]*\)[^()]*){0,9}\)\W*")
-_IMAGINES = lazy_pattern(r"\bwould\b", re.IGNORECASE)
-_SUPPOSES = lazy_pattern(
-    r"\b(?:if|not)\b|^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE
-)  # an aside, unless a calculation ends it
+_IMAGINES = lazy_pattern(r"^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE)
+_SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
 _CONCLUDES = lazy_pattern(
     r"[=≈⇒→]|#{3,}|\\boxed|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be"
     r"|left with|altogether|comes? to|equals?)\b",
@@ -51,7 +49,11 @@ _RESULT = lazy_pattern(
     re.IGNORECASE,
 )
 _GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
-_EQUALS = lazy_pattern(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
+_EQUALS = lazy_pattern(
+    r"(?:[=≈→]|\b(?:is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
+    r"|(?:brings|comes?|adds\sup)(?:\s\w{2,5})?\sto))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$",
+    re.IGNORECASE,
+)
 _CLAUSE = lazy_pattern(
     r"(?:,|;|\d|\))\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))", re.IGNORECASE
 )
@@ -67,7 +69,7 @@ _CHECKS = lazy_pattern(  # from here on, a result that was found is tried out
     re.IGNORECASE | re.MULTILINE,
 )
 _UNIT = lazy_pattern(
-    r"[^\d=]{0,25}|[^\d=,;()]{0,60}"
+    r"[^\d=]{0,25}|[^\d=,;()]{0,25},?\s(?:since|because|as)\s[^\d=]{0,90}|[^\d=,;()]{0,60}"
     r"(?:\b(?:in|per|for|of|after|on|with|by|to|from|out of)\s\$?[\d,]{1,9}[^\d=,;()]{0,30})?"
 )
 _LOST_BARS = lazy_pattern(r"(?:^|(?<=[\s=(]))(\d{1,6})=(\d{1,6})(?=ths?\b|[\s.,)]|$)")  # 3=5 was 3/5 once
@@ -182,8 +184,10 @@ def is_remark(sentence: str) -> bool:
 
 
 def is_beside(sentence: str) -> bool:
-    """Whether a sentence stands beside the way to the answer: a remark, what would be, or what is put in brackets."""
-    return is_remark(sentence) or _IMAGINES.search(sentence) is not None or _IN_BRACKETS.fullmatch(sentence) is not None
+    """Whether a sentence stands beside the way to the answer: a remark, what is put in brackets, or what would be."""
+    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence):
+        return True
+    return _IMAGINES.search(sentence) is not None and not calculates(sentence)
 
 
 def statement(text: str, begin: int, stop: int) -> str:
@@ -203,7 +207,7 @@ def statement(text: str, begin: int, stop: int) -> str:
 
 
 def _is_aside(sentence: str, end: Closing | None) -> bool:
-    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence):
+    if is_beside(sentence):
         return True
     return _SUPPOSES.search(sentence) is not None and not (end and ends_on(end) and calculates(sentence))
 

@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.amounts import Amount, amounts_of, is_worth
+from rubrica.text.maths.amounts import Amount, Reading, amounts_of, is_worth
 from rubrica.text.maths.conclusion import is_remark, results, statement, without_checks
 from rubrica.text.maths.equation_sides import MEASURES
 
 _ORDINAL = lazy_pattern(r"\d{1,4}(?:st|nd|rd|th)\b")
 _TRIES = lazy_pattern(r"\b(?:if|suppose|assume|try|trying|plug\w*|substitut\w+|options?|choices?)\b", re.IGNORECASE)
+_ON = lazy_pattern(r"\s?=")  # of "Side: 80/2 = 40" 40 is the result
 _WORD = lazy_pattern(r"[\s-]?([a-zA-Z]{1,12})")
 
 
@@ -31,11 +32,13 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     """
     text = without_checks(explanation)
     named = amounts_of(text)
-    reached = {amount.start for amount in results(text)}
+    reached = {amount.start for amount in results(text) if not _ON.match(text, amount.end)}
     last = _last_used(named, key, reached)
     if last is None or _TRIES.search(statement(text, named[last].start, named[last].end)):
         return []
-    known = {amount.value for amount in (*amounts_of(stem), *named[: last + 1])}
+    known = {amount.value for amount in (*amounts_of(stem), *named[:last])} | {
+        value for value, _ in _parts(named[last])
+    }
     return [
         amount
         for amount in named[last + 1 :]
@@ -45,6 +48,11 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
         and not _converts(text, amount, unit)
         and not is_remark(statement(text, amount.start, amount.end))
     ]
+
+
+def _parts(amount: Amount) -> Sequence[Reading]:
+    """What is written: of 36/3, which is yet to be worked out, both numbers."""
+    return amount.readings[1:] if len(amount.readings) > 2 and amount.value.denominator == 1 else amount.readings
 
 
 def ordinals(text: str) -> list[str]:

@@ -18,10 +18,12 @@ from rubrica.text.maths.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.maths.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.maths.arithmetic import Equation, find_equations
 from rubrica.text.maths.conclusion import (
+    SENTENCE,
     Closing,
     calculates,
     closing,
     ends_on,
+    is_beside,
     results,
     stated_letter,
     stated_value,
@@ -54,6 +56,11 @@ _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
 _UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
 _SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
+_LINK = lazy_pattern(r"\s?(?:=|→)")
+_MULTIPLE = lazy_pattern(r"(?:\d\s?[a-z]|[a-zπ][²³]|[a-z]\^\{?[23]\}?)\s?=\s?[$£€]?\Z")  # 2b = 10 says nothing of b yet
+_DISMISSES = lazy_pattern(
+    r"\b(?:wrong|incorrect|mistakes?|errors?|traps?|tempting|forg[eo]t\w*|misread\w*|would)\b", re.IGNORECASE
+)
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
@@ -130,9 +137,11 @@ def _conclusion(question: Question) -> Closing | None:
     return None if asked and unknown and ends_on(end) and unknown[1] != asked else end
 
 
-def _names_key(text: str, question: Question) -> bool:
+def _names_key(asides: str, question: Question) -> bool:
+    """Whether one of the asides has the key, and does not call it a mistake."""
     key = _numbers(question.key or "")
-    return bool(key) and mentions(text, key)
+    kept = (each for each in asides.split("\n") if calculates(each) or not _DISMISSES.search(each))
+    return bool(key) and any(mentions(each, key) for each in kept)
 
 
 def unreached_key(question: Question) -> Iterator[QuestionFault]:
@@ -163,7 +172,9 @@ def _unreached(question: Question) -> bool:
     if _lists(key, question):
         return False
     if not mentions(question.explanation, key):
-        return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
+        if _counts(key, end):
+            return False
+        return calculates(question.explanation) or (end is not None and end.concludes) or _names_another(question)
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
     if wanted:  # beside ordinals, plain numbers say nothing: they count the lines
         closed = ordinals(end.text) if end is not None and end.concludes else ()
@@ -220,6 +231,16 @@ def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
     """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
     return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
+
+
+def _names_another(question: Question) -> bool:
+    """Whether the last statement has all numbers of one other option, and not only numbers of the question."""
+    said = SENTENCE.split(without_checks(question.explanation).strip())
+    last = next((each for each in reversed(said) if not is_beside(each)), "")
+    given = {amount.value for amount in amounts_of(question.text)}
+    others = [_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index]
+    named = [each for each in others if each and {amount.value for amount in each} - given and mentions(last, each)]
+    return len(named) == 1
 
 
 def _lists(key: tuple[Amount, ...], question: Question) -> bool:
@@ -334,9 +355,17 @@ def _numbers(option: str) -> tuple[Amount, ...]:
     return tuple(found)
 
 
+def _named_by(end: Closing) -> tuple[Amount, ...]:
+    """The amounts that the closing statement may have for its result."""
+    if not ends_on(end) or not _LINK.search(end.text):
+        return end.amounts
+    passed = (_MULTIPLE.search(end.text, 0, each.start) or _LINK.match(end.text, each.end) for each in end.results)
+    return (*(each for each, over in zip(end.results, passed, strict=True) if not over), end.last)
+
+
 def _is_named(option: tuple[Amount, ...], end: Closing) -> bool:
     """Whether the closing statement names an option: what goes into its last equation does not count."""
-    named = (*end.results, end.last) if ends_on(end) and "=" in end.text else end.amounts
+    named = _named_by(end)
     if len(option) > 1 and len(option) == len(named):  # each of them once
         return any(all(map(_is_one, option, order)) for order in permutations(named))
     return bool(option) and all(_among(amount, named) for amount in option)

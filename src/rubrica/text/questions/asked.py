@@ -13,9 +13,7 @@ _MISFIT = lazy_pattern(
 _COUNT = lazy_pattern(
     r"\bhow many\b|\b(?:complete|whole|full|at least|minimum|maximum|fewest|least|most)\b", re.IGNORECASE
 )
-_CHOICE = lazy_pattern(
-    r"\W*which\s+(?:of\b|(?:\w+\s+){0,2}(?:is|are|has|have|equals|describes|shows|can|could|lies?)\b)", re.IGNORECASE
-)
+_CHOICE = lazy_pattern(r"\W*which\s+(?:of\b|(?:\w+\s+){0,2}(?:is|are|has|have|can|could|lies?)\b)", re.IGNORECASE)
 _UNKNOWN = lazy_pattern(
     r"\b(?:what\s+is|find|solve\s+for|value\s+of|determine|calculate|then)\s+(?:the\s+value\s+of\s+)?"
     r"([a-zA-Z])\b(?!\s*[-+*/^])"
