@@ -100,6 +100,7 @@ def _stray(once: list[WrittenNumber], named: list[WrittenNumber], text: str, sou
     if len(strays) != 1:
         return None
     near = [other for other in known if _are_near(strays[0].value, other)]
+    near += [other for other in _USUAL if sources.sure and other > 10 and abs(strays[0].value - other) <= _SLIGHT]
     close = sources.sure or any(abs(strays[0].value - other) <= _SLIGHT for other in near)
     return strays[0] if near and close else None
 

@@ -21,11 +21,11 @@ NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,9}(?:\.\d{1,9})?|\.\d{1,
 _MONEY = r"(?:Rs\.?\s?|[$£€])?"
 _ENDS = r"(?![\d:/%^]|[a-zA-Z](?![a-zA-Z])|[.,]\d|\s?[-+*/×÷^(%]|\s\d)(?!\s?per\s?cent\b)(?:\s([a-z]+))?"
 _TOLD = lazy_pattern(
-    rf"(?:\b(?:is|are|was|were|equals?|makes?|gives?|comes?\sto)\b|=)\s(?:also\s|only\s|just\s)?{_MONEY}({NUMBER}){_ENDS}"
+    rf"(?:\b(?:is|are|was|were|equals?|makes?|gives?|comes?\sto)\b|=)\s(?:also\s|only\s|just\s)?{_MONEY}({NUMBER}(?:/\d{{1,6}})?){_ENDS}"
 )
 _CLAUSE = lazy_pattern(r"[;:!?\n()=]|,(?!\d{3})|\.(?!\d)")
 _WORKS = lazy_pattern(
-    r"\b(?:of|times|plus|minus|(?:divided|multiplied)\s+by|twice|double|triple|squared|cubed|root|than|from|to)\b",
+    r"\b(?:of|times|plus|minus|(?:divided|multiplied)\s+by|twice|double|triple|squared|cubed|root|than|less|from|to)\b",
     re.IGNORECASE,
 )
 _SIGNS = lazy_pattern(r"\d\s?[+*×÷]\s?\d|\d\s[-−–x]\s\d")
@@ -92,7 +92,9 @@ def wrong_claims(text: str) -> Iterator[str]:
 
 
 def is_rounded(value: Fraction, said: str) -> bool:
-    """Whether a number as written is a value, rounded to its last place."""
+    """Whether a number as written is a value, rounded to its last place; a fraction is never rounded."""
+    if "/" in said:
+        return value == _value(said)
     return abs(value - _value(said)) <= Fraction(1, 2 * 10 ** len(said.partition(".")[2]))
 
 

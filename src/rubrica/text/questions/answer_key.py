@@ -34,9 +34,10 @@ from rubrica.text.maths.inequalities import unfit_inequalities
 from rubrica.text.maths.later_results import later_results, ordinals
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.letter_values import unfit_equations
+from rubrica.text.maths.linear_equation import wrong_moves
 from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import unlike_shares
+from rubrica.text.maths.ratio_shares import uneven_shares, unlike_shares
 from rubrica.text.maths.remarks import without_remarks
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
@@ -322,7 +323,8 @@ def unfit_steps(question: Question) -> list[str]:
     explanation = without_checks(_focused(question).explanation)
     unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
     ranges = unfit_inequalities(explanation, question.key or "")
-    return list(dict.fromkeys((*unfit, *ranges, *wrong_claims(explanation), *wrong_measures(explanation))))
+    moves = wrong_moves(explanation, question.text)
+    return list(dict.fromkeys((*unfit, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation))))
 
 
 def stray_numbers(question: Question) -> list[str]:
@@ -330,14 +332,30 @@ def stray_numbers(question: Question) -> list[str]:
     that are not the question's."""
     explanation = without_checks(_focused(question).explanation)
     stray = unsourced_numbers(explanation, question.text, question.key or "")
-    return [*stray, *unlike_shares(explanation, question.text)]
+    return [*stray, *unlike_shares(explanation, question.text), *uneven_shares(plain_maths(explanation))]
 
 
 def wrong_equations(question: Question) -> list[Equation]:
     """The equations in the explanation and in the key that clearly do not hold."""
     explanation = plain_maths(question.explanation)
     across = [replace(step, text=line) for step, line in continued_equations(explanation) if step.holds is False]
-    return find_wrong_steps(explanation) + across + find_wrong_steps(plain_maths(question.key or ""))
+    return (
+        find_wrong_steps(explanation)
+        + across
+        + _wrong_both_ways(explanation)
+        + find_wrong_steps(plain_maths(question.key or ""))
+    )
+
+
+def _wrong_both_ways(text: str) -> list[Equation]:
+    """The equations with ± that hold neither with a plus nor with a minus in its place."""
+    if "±" not in text:
+        return []
+    plus, minus = (find_equations(text.replace("±", sign)) for sign in "+-")
+    wrong = {(each.start, each.end) for each in minus if each.holds is False}
+    found = [each for each in plus if each.holds is False and (each.start, each.end) in wrong]
+    written = [text[each.start : each.end] for each in found]
+    return [replace(each, text=as_is) for each, as_is in zip(found, written, strict=True) if "±" in as_is]
 
 
 def _is_result(equation: Equation, key: Amount) -> bool:
