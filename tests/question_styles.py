@@ -314,6 +314,34 @@ BESIDE_THE_WAY = (
     ),
 )  # fmt: skip
 
+BESIDE_THE_WAY += (
+    _styled(
+        "The perimeter of a triangle with sides x, x + 5 and 2x − 3 is 34. Find x.",
+        "7 | 8 | 9 | 10 | 12", "B",
+        "x + (x + 5) + (2x − 3) = 34\n4x + 2 = 34\n4x = 32\nx = 8\nThe sides are 8, 13 and 13, and they add up to 34.",
+    ),
+    _styled(
+        "Three numbers are in the ratio 1 : 3 : 5 and add up to 72. What is the middle one?",
+        "8 | 18 | 24 | 27 | 40", "C",
+        "Let them be x, 3x and 5x. Then 9x = 72, x = 8. The middle one is 3x = 24 (the largest is 40).",
+    ),
+    _styled(
+        "How many 3-letter codes can be made from five letters without repetition?",
+        "15 | 60 | 120 | 125 | 243", "B",
+        "5 · 4 · 3 = 60. With repetition it would be 5³ = 125.",
+    ),
+    _styled(
+        "How many hundreds are in 41,800?",
+        "4.18 | 41 | 418 | 4,180 | 8", "C",
+        "41,800 = 418 × 100. (The digit in the place of the hundreds is 8.)",
+    ),
+    _styled(
+        "A square of 20 m is made 5 m longer on one side. How much area is gained?",
+        "25 m² | 50 m² | 100 m² | 125 m² | 225 m²", "C",
+        "Old area 20 · 20 = 400, new area 25 · 20 = 500, gain 100 m². (25² − 20² = 225 would be right for both sides.)",
+    ),
+)  # fmt: skip
+
 STYLES = {
     "in words": IN_WORDS,
     "misprinted": MISPRINTED,

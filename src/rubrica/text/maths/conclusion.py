@@ -35,6 +35,8 @@ _ASIDE = lazy_pattern(
     re.IGNORECASE,
 )
 _IN_BRACKETS = lazy_pattern(r"\s*\([^()]*(?:\([^()]*\)[^()]*){0,9}\)\W*")
+_OTHERWISE = lazy_pattern(r"^\W*(?:with|without|had|doing|using|taking|if)\b[^\n]*\bwould\b", re.IGNORECASE)
+BRACKETED = lazy_pattern(r"\s\([^()\n]{0,120}\b(?:is|are|was|were|would|not|isn['’]t)\b[^()\n]{0,120}\)")
 _IMAGINES = lazy_pattern(r"^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE)
 _SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
 _CONCLUDES = lazy_pattern(
@@ -145,7 +147,7 @@ def closing(explanation: str) -> Closing | None:
         for sentence in reversed(SENTENCE.split(line[-_LONG:])):
             if _LABEL_LINE.fullmatch(sentence.strip()):
                 continue
-            sentence = _last_clause(sentence)
+            sentence = _last_clause(BRACKETED.sub("", sentence))
             amounts = tuple(amounts_of(sentence))
             end = Closing(sentence, amounts, _CONCLUDES.search(sentence) is not None) if amounts else None
             if _is_aside(sentence, end):
@@ -185,7 +187,7 @@ def is_remark(sentence: str) -> bool:
 
 def is_beside(sentence: str) -> bool:
     """Whether a sentence stands beside the way to the answer: a remark, what is put in brackets, or what would be."""
-    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence):
+    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence) or _OTHERWISE.match(sentence):
         return True
     return _IMAGINES.search(sentence) is not None and not calculates(sentence)
 

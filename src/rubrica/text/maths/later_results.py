@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.amounts import Amount, Reading, amounts_of, is_worth
-from rubrica.text.maths.conclusion import is_remark, results, statement, without_checks
+from rubrica.text.maths.conclusion import BRACKETED, is_beside, results, statement, without_checks
 from rubrica.text.maths.equation_sides import MEASURES
 
 _ORDINAL = lazy_pattern(r"\d{1,4}(?:st|nd|rd|th)\b")
@@ -30,7 +30,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     >>> [[int(each.value) for each in late(key)] for key in ("48", "43", "99")]
     [[43], [], []]
     """
-    text = without_checks(explanation)
+    text = BRACKETED.sub("", without_checks(explanation))
     named = amounts_of(text)
     reached = {amount.start for amount in results(text) if not _ON.match(text, amount.end)}
     last = _last_used(named, key, reached)
@@ -46,7 +46,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
         and not text[amount.start].isalpha()  # "each needs one coach"
         and amount.value not in known
         and not _converts(text, amount, unit)
-        and not is_remark(statement(text, amount.start, amount.end))
+        and not is_beside(statement(text, amount.start, amount.end))
     ]
 
 

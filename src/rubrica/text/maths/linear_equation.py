@@ -30,7 +30,7 @@ _TRIES = lazy_pattern(
 
 _MOVE = lazy_pattern(
     r"\b(?:(?P<shift>add|subtract)(?:ing|ed|s)?|(?P<scale>divid|multipl)(?:e|y|ing|ying|ed|ied)"
-    r"(?:\s(?:both|each)\ssides?)?\sby)\s(?P<by>[-−]?\d{1,6}(?:\.\d{1,6})?(?:/\d{1,6})?)(?![\w.,/]*\w|\s?[-+*/×÷^%(])",
+    r"(?:\s(?:both|each)\ssides?)?\sby)\s(?P<by>[-−]?\d{1,6}(?:\.\d{1,6})?(?:/[1-9]\d{0,5})?)(?![\w.,/]*\w|\s?[-+*/×÷^%(])",
     re.IGNORECASE,
 )
 

@@ -22,7 +22,7 @@ from rubrica.text.maths.arithmetic import find_equations
 from rubrica.text.maths.conclusion import calculates, is_beside, statement
 from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.latex import plain_maths
-from rubrica.text.maths.letter_values import fulfilled_numbers
+from rubrica.text.maths.letter_values import expression_values, fulfilled_numbers
 from rubrica.text.maths.written_numbers import (
     WrittenNumber,
     neighbours,
@@ -157,6 +157,7 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
     usual |= {Fraction(int(nth[1]) + step) for each in (stem, key) for nth in _NTH.finditer(each) for step in (-1, 1)}
     usual |= {each for share in told | shown for each in (100 - share, 100 + share, 1 - share / 100, 1 + share / 100)}
     usual |= {one + sign * two for one in told for two in told for sign in (-1, 1)}
+    usual |= expression_values(text, stem)
     counts = Counter(number.value for number in named)
     counts.update(spelt_numbers(text))
     known = {Fraction(100), *((Fraction(4),) if _QUADRATIC.search(text) else ())}
@@ -199,7 +200,7 @@ def _is_derived(number: WrittenNumber, named: list[WrittenNumber], text: str, so
     start, end = max(line, number.start - before), text.find("\n", number.end)
     end = min(len(text) if end < 0 else end, number.end + after)
     beside = {each.value for each in named if start <= each.start < end and each.start != number.start}
-    terms, value = (sources.asked | beside) - {0}, number.value
+    terms, value = (sources.asked | beside | {each for each in sources.scales if each > _SLIGHT}) - {0}, number.value
     if any(value - one in terms and not _is_slight(one, value) for one in terms if one < value):
         return True
     if any(value + one in terms and not _is_slight(one, value) for one in terms):

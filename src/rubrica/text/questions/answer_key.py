@@ -58,7 +58,7 @@ _UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\]
 _SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
 _LINK = lazy_pattern(r"\s?(?:=|→)")
-_MULTIPLE = lazy_pattern(r"(?:\d\s?[a-z]|[a-zπ][²³]|[a-z]\^\{?[23]\}?)\s?=\s?[$£€]?\Z")  # 2b = 10 says nothing of b yet
+_MULTIPLE = lazy_pattern(r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?[$£€]?\Z")
 _DISMISSES = lazy_pattern(
     r"\b(?:wrong|incorrect|mistakes?|errors?|traps?|tempting|forg[eo]t\w*|misread\w*|would)\b", re.IGNORECASE
 )
@@ -198,6 +198,8 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
         return False  # a number of the question is where a check of the result ends
     if len(key) > 1 and _are_worth((end.last,), key):
         return False  # the last of several: the others were found before
+    if _is_split(end, key, given):
+        return False
     if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
         return False
     holds = _holds(end)
@@ -205,6 +207,13 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
         return True
     # A wrong equation is told elsewhere. Where an option is named at the end, what the key was may stand before.
     return holds and not (names_option and _are_worth(key, results(question.explanation)))
+
+
+def _is_split(end: Closing, key: tuple[Amount, ...], given: set[Fraction]) -> bool:
+    """Whether the closing statement splits a number of the question, and the key is a part: 2,400 = 24 × 100."""
+    left, sign, right = end.text.rpartition("=")
+    whole = amounts_of(left)
+    return bool(sign) and len(whole) == 1 and whole[0].value in given and mentions(right, key)
 
 
 def _is_overtaken(question: Question, key: tuple[Amount, ...]) -> bool:
@@ -377,8 +386,16 @@ def _named_by(end: Closing) -> tuple[Amount, ...]:
     """The amounts that the closing statement may have for its result."""
     if not ends_on(end) or not _LINK.search(end.text):
         return end.amounts
-    passed = (_MULTIPLE.search(end.text, 0, each.start) or _LINK.match(end.text, each.end) for each in end.results)
+    passed = (_is_gone_past(end.text, each) for each in end.results)
     return (*(each for each, over in zip(end.results, passed, strict=True) if not over), end.last)
+
+
+def _is_gone_past(text: str, amount: Amount) -> bool:
+    """Whether what follows makes an amount a step on the way: 10 of "5 → 10 → 20" and of "2b = 10, b = 5"."""
+    if _LINK.match(text, amount.end):
+        return True
+    multiple = _MULTIPLE.search(text, 0, amount.start)
+    return multiple is not None and re.search(rf"(?<![\w.]){multiple[1]}\s?=", text[amount.end :]) is not None
 
 
 def _is_named(option: tuple[Amount, ...], end: Closing) -> bool:
