@@ -81,6 +81,12 @@ def test_what_an_explanation_comes_to_counts_not_what_it_passes(explanation: str
         ("It doubles: 10 → 20 → 40.", "AC"),
         ("20 × 4 = 80, and half of it is one side: 80/2 = 40.", "AD"),
         ("5 · 16 / 2 = 40, since each line is counted from both ends.", "ACD"),
+        ("Step 1: 20 + 60 = 80\nStep 2: $80 − $40 = $40", "D"),
+        ("r² = 5 · 16 = 80 and r = 40.", "D"),
+        ("Half of 80 is one side. Together that's 40.", "AC"),
+        ("Add 10 to 30 to obtain 40.", "AC"),
+        ("10 × 4 = 40. (The other rows have 30.)", "AC"),
+        ("10 × 4 = 40. Without the first row it would be 10 × 3 = 30.", "AC"),
         ("Thirty and ten make forty. So much for five tens less one.", "AD"),
     ],
 )

@@ -36,6 +36,11 @@ _ASIDE = lazy_pattern(
 )
 _IN_BRACKETS = lazy_pattern(r"\s*\([^()]*(?:\([^()]*\)[^()]*){0,9}\)\W*")
 _OTHERWISE = lazy_pattern(r"^\W*(?:with|without|had|doing|using|taking|if)\b[^\n]*\bwould\b", re.IGNORECASE)
+_DISMISSES = lazy_pattern(
+    r"\b(?:wrong|incorrect|not\s(?:correct|right)|mistakes?|errors?|traps?|tempting)\b", re.IGNORECASE
+)
+_FORGETS = lazy_pattern(r"\b(?:forg[eo]t\w*|misread\w*|would)\b", re.IGNORECASE)
+_SAYS_ANSWER = lazy_pattern(r"\b(?:so|thus|hence|therefore|answer|result)\b", re.IGNORECASE)
 BRACKETED = lazy_pattern(r"\s\([^()\n]{0,120}\b(?:is|are|was|were|would|not|isn['’]t)\b[^()\n]{0,120}\)")
 _IMAGINES = lazy_pattern(r"^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE)
 _SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
@@ -50,16 +55,16 @@ _RESULT = lazy_pattern(
     r"(?:Rs\.?\s?|only\s|about\s)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
-_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
+_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[$£€]?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
 _EQUALS = lazy_pattern(
-    r"(?:[=≈→]|\b(?:is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
+    r"(?:[=≈→]|\b(?:that['’]s|to\s(?:get|obtain|give|make)|is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
     r"|(?:brings|comes?|adds\sup)(?:\s\w{2,5})?\sto))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
 _CLAUSE = lazy_pattern(
     r"(?:,|;|\d|\))\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))", re.IGNORECASE
 )
-_SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
+_SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|(?:al)?together)\b", re.IGNORECASE)
 _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
     r"\W*(?:#{3,}|\\boxed|(?:(?:so|hence|thus|therefore)\W+)?(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answer|result)\b)"
     r"(?:\s*(?:is|=|:|equals|would be|will be)){0,2}[^\w\n]{0,8}\d[^\n]{0,40}",
@@ -190,6 +195,19 @@ def is_beside(sentence: str) -> bool:
     if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence) or _OTHERWISE.match(sentence):
         return True
     return _IMAGINES.search(sentence) is not None and not calculates(sentence)
+
+
+def is_dismissed(sentence: str) -> bool:
+    """Whether a sentence calls its numbers a mistake, what would be otherwise, or puts them in brackets.
+
+    >>> is_dismissed("Adding gives the tempting 12."), is_dismissed("Note that 4 × 3 = 12.")
+    (True, False)
+    """
+    if _DISMISSES.search(sentence) or _OTHERWISE.match(sentence):
+        return True
+    if _IN_BRACKETS.fullmatch(sentence):
+        return _SAYS_ANSWER.search(sentence) is None
+    return _FORGETS.search(sentence) is not None and not calculates(sentence)
 
 
 def statement(text: str, begin: int, stop: int) -> str:

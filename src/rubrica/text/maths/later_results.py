@@ -37,7 +37,7 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     if last is None or _TRIES.search(statement(text, named[last].start, named[last].end)):
         return []
     known = {amount.value for amount in (*amounts_of(stem), *named[:last])} | {
-        value for value, _ in _parts(named[last])
+        value for value, _ in _parts(named[last], text)
     }
     return [
         amount
@@ -50,9 +50,9 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     ]
 
 
-def _parts(amount: Amount) -> Sequence[Reading]:
-    """What is written: of 36/3, which is yet to be worked out, both numbers."""
-    return amount.readings[1:] if len(amount.readings) > 2 and amount.value.denominator == 1 else amount.readings
+def _parts(amount: Amount, text: str) -> Sequence[Reading]:
+    """What is written: of "36/3 = 12" both numbers before the sign."""
+    return amount.readings[1:] if len(amount.readings) > 2 and _ON.match(text, amount.end) else amount.readings
 
 
 def ordinals(text: str) -> list[str]:

@@ -24,6 +24,7 @@ from rubrica.text.maths.conclusion import (
     closing,
     ends_on,
     is_beside,
+    is_dismissed,
     results,
     stated_letter,
     stated_value,
@@ -58,9 +59,8 @@ _UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\]
 _SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
 _LINK = lazy_pattern(r"\s?(?:=|→)")
-_MULTIPLE = lazy_pattern(r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?[$£€]?\Z")
-_DISMISSES = lazy_pattern(
-    r"\b(?:wrong|incorrect|mistakes?|errors?|traps?|tempting|forg[eo]t\w*|misread\w*|would)\b", re.IGNORECASE
+_MULTIPLE = lazy_pattern(
+    r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?(?:[^=,;\n]{1,40}=\s?)?[$£€]?\Z"
 )
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
@@ -141,8 +141,7 @@ def _conclusion(question: Question) -> Closing | None:
 def _names_key(asides: str, question: Question) -> bool:
     """Whether one of the asides has the key, and does not call it a mistake."""
     key = _numbers(question.key or "")
-    kept = (each for each in asides.split("\n") if calculates(each) or not _DISMISSES.search(each))
-    return bool(key) and any(mentions(each, key) for each in kept)
+    return bool(key) and any(mentions(each, key) for each in asides.split("\n") if not is_dismissed(each))
 
 
 def unreached_key(question: Question) -> Iterator[QuestionFault]:
