@@ -342,6 +342,34 @@ BESIDE_THE_WAY += (
     ),
 )  # fmt: skip
 
+BESIDE_THE_WAY += (
+    _styled(
+        "If y/5 = 8/20, then y =",
+        "1 | 2 | 4 | 5 | 40", "B",
+        "Simplify 8/20 to 2/5. As y/5 = 2/5, y = 2. Cross-multiplying works too: 20y = 40.",
+    ),
+    _styled(
+        "A shop had 160 guests on Monday and 200 on Tuesday. What was the percent increase?",
+        "20% | 25% | 40% | 80% | 125%", "B",
+        "40 more guests came, and 40 is a quarter of 160.",
+    ),
+    _styled(
+        "A circle is inscribed in a square with side 12. What is the area outside the circle?",
+        "144 − 36π | 144 − 144π | 36π | 144 − 12π | 48 − 12π", "A",
+        "The radius is 6. Its area is 36π, the square's is 144. Outside: 144 − 36π ≈ 30.9.",
+    ),
+    _styled(
+        "Lou multiplies a number by 5, subtracts 8 and gets 42. What is the number?",
+        "6 | 8 | 10 | 34 | 50", "C",
+        "Go backwards:\n42 + 8 = 50\n50 / 5 = 10\n\n✔ 10 · 5 = 50, 50 − 8 = 42",
+    ),
+    _styled(
+        "Which has the larger area: an 8 cm square or a 4 cm by 16 cm rectangle?",
+        "the square | the rectangle | they are equal | it depends | neither", "C",
+        "8 × 8 = 64 and 4 × 16 = 64. The areas are equal although the perimeters differ (32 cm and 40 cm).",
+    ),
+)  # fmt: skip
+
 STYLES = {
     "in words": IN_WORDS,
     "misprinted": MISPRINTED,

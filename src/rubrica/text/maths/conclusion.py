@@ -71,7 +71,7 @@ _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "##
     re.IGNORECASE,
 )
 _CHECKS = lazy_pattern(  # from here on, a result that was found is tried out
-    r"^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
+    r"^\s*[✓✔☑✅]|^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
     r"|(?:to|let['’]?s|let us|we can)\s+(?:\w+\s+)?(?:check|verify))\b",
     re.IGNORECASE | re.MULTILINE,
 )

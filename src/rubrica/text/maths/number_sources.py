@@ -43,6 +43,8 @@ _NTH = lazy_pattern(r"(?<![\d.,])(\d{1,6})(?:st|nd|rd|th)\b")
 _REST = lazy_pattern(  # what comes with a larger unit: 4 h 55 min, 3 lb 10 oz
     r"\d\s?(?:h|hours?|hrs?|min(?:ute)?s?|feet|foot|ft|lbs?|pounds?|kg|m|km|dollars?|years?|weeks?|days?)\s(?:and\s)?\Z"
 )
+_OPENING, _CLOSING = lazy_pattern(r"\s\([^()=+*/×÷·\n]{0,39}\Z"), lazy_pattern(r"[^()=+*/×÷·\n]{0,40}\)")
+_TWO_LETTERS = lazy_pattern(r"[a-zA-Z]{3}")
 _LOST_POWER = lazy_pattern(r"(?<![A-Za-z])[a-zA-Z][23](?!\d)")
 _QUADRATIC = lazy_pattern(r"±|\b(?:discriminant|quadratic)\b", re.IGNORECASE)  # b² - 4ac
 _USUAL = frozenset(map(Fraction, ("0", "1/2", "1", "2", "3.14", "10", "60", "90", "100", "180", "360", "1000", "3600")))
@@ -88,7 +90,7 @@ def unsourced_numbers(explanation: str, stem: str, key: str) -> Iterator[str]:
     if told is None and sources.sure:
         unusual = [number for number in once if number.value not in sources.usual]
         told = _misplaced(unusual, named, text, asked, plain_stem) or _mending(once, text, sources)
-    if told is not None:
+    if told is not None and not _is_bracketed(told, text):
         yield _shown(text, told)
 
 
@@ -183,6 +185,12 @@ def _is_counted_on(number: WrittenNumber, named: list[WrittenNumber], text: str)
     if before(number)[:4].isalpha() and steps & {-1, 1}:
         return True
     return {-1, 1} <= steps or {1, 2} <= steps or {-1, -2} <= steps
+
+
+def _is_bracketed(number: WrittenNumber, text: str) -> bool:
+    """Whether a number stands in a note in brackets, with words and no calculation: (24 cm and 26 cm)."""
+    opens, closes = _OPENING.search(text, max(0, number.start - 40), number.start), _CLOSING.match(text, number.end)
+    return bool(opens and closes and _TWO_LETTERS.search(opens[0] + closes[0]))
 
 
 def _is_power(number: WrittenNumber, text: str, sources: _Sources) -> bool:

@@ -7,9 +7,9 @@ words alone ("as the chart shows") prove nothing either way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import islice, permutations
 
 from msgspec.structs import replace
 
@@ -49,7 +49,7 @@ from rubrica.text.questions.question import Question, QuestionFault, names_sever
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
-    r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abinpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
+    r"[=^√!²³<>≤≥|]|sqrt|\d\s?[-+−–]\s?\d*π|π\s?[-+−–]|(?:[\d)]\s?|[-+*/(]\s?)[abinpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
 _TELLS = lazy_pattern(r"\b(?:yes|no|it|its|is|are|the|true|false)\b", re.IGNORECASE)  # a sentence, not a formula
 _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
@@ -62,8 +62,11 @@ _LINK = lazy_pattern(r"\s?(?:=|→)")
 _MULTIPLE = lazy_pattern(
     r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?(?:[^=,;\n]{1,40}=\s?)?[$£€]?\Z"
 )
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
+_SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(_PARTS)})\b")
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
+MOST_FOUND = 50  # places where a letter has a value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -134,8 +137,19 @@ def _conclusion(question: Question) -> Closing | None:
     end = closing(question.explanation)
     if end is None or asks_for_misfit(question.text) or (end.asides and _names_key(end.asides, question)):
         return None
+    multiple = _MULTIPLE.search(end.text, 0, end.last.start)
+    if multiple and _finds(question, multiple[1]):
+        return None  # 12x = 36, after x = 3 was found
     unknown, asked = _SETS.search(end.text), asked_unknown(question.text)
     return None if asked and unknown and ends_on(end) and unknown[1] != asked else end
+
+
+def _finds(question: Question, letter: str) -> bool:
+    """Whether the explanation says somewhere that a letter has the value of the key."""
+    key = _numbers(question.key or "")
+    found = re.finditer(rf"(?<![\w.]){letter}\s?=(?=\s?[-−]?\d)", question.explanation)
+    said = (amounts_of(question.explanation[each.end() : each.end() + 20])[:1] for each in islice(found, MOST_FOUND))
+    return len(key) == 1 and any(amount.value == key[0].value for amounts in said for amount in amounts)
 
 
 def _names_key(asides: str, question: Question) -> bool:
@@ -172,7 +186,7 @@ def _unreached(question: Question) -> bool:
     if _lists(key, question):
         return False
     if not mentions(question.explanation, key):
-        if _counts(key, end):
+        if _counts(key, end) or _is_spelt_share(key, question.explanation):
             return False
         return calculates(question.explanation) or (end is not None and end.concludes) or _names_another(question)
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
@@ -221,7 +235,22 @@ def _is_overtaken(question: Question, key: tuple[Amount, ...]) -> bool:
         return False
     unit = re.search(r"[a-zA-Z]{1,12}\W*$", (question.key or "")[key[-1].end :])
     late = later_results(question.explanation, key, question.text, unit[0] if unit else "")
-    return bool(late) and not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+    if not _reaches_another(question, late) and not _is_worked_on(key, late, question.explanation):
+        return False  # what is new may be a check, or something else worth telling
+    return not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+
+
+def _is_worked_on(key: tuple[Amount, ...], late: Sequence[Amount], explanation: str) -> bool:
+    """Whether a sentence has the key together with one of some later results: it may go into that one."""
+    values = {amount.value for amount in late}
+    sentences = (each for line in explanation.splitlines() for each in SENTENCE.split(line))
+    return any(values & {amount.value for amount in amounts_of(each)} and mentions(each, key) for each in sentences)
+
+
+def _reaches_another(question: Question, found: Sequence[Amount]) -> bool:
+    """Whether some amounts have all that an option other than the key consists of."""
+    others = (_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index)
+    return bool(found) and any(option and _are_worth(option, found) for option in others)
 
 
 def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -> bool:
@@ -240,6 +269,13 @@ def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
     """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
     return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
+
+
+def _is_spelt_share(key: tuple[Amount, ...], explanation: str) -> bool:
+    """Whether a percentage or fraction is a share that the explanation has in words: 25% is a quarter."""
+    told = _SHARE.search(explanation)
+    share = key[0].value / 100 if key[0].mark == "%" else key[0].value
+    return len(key) == 1 and told is not None and share == Fraction(1, _PARTS[told[1]])
 
 
 def _names_another(question: Question) -> bool:
