@@ -1,9 +1,12 @@
 """What the checks of questions find in copies of real ones with one fault each: ``python -m benchmarks.questions``.
 
-The questions are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``. Without
-them nothing is measured but ``sets/question_checks.jsonl``: 120 questions of our own, half of them with one fault each.
-A third of the real ones, and of ours, is *apart*: nothing was written with it in view. Some of the originals have a
-wrong key or a wrong calculation of their own: those that are rejected are listed with the reason, to be read by hand.
+The questions are not part of the project: they are looked for in ``$RUBRICA_DATA``, else in ``../shared/data``.
+Without them nothing is measured but questions of our own: the 120 of ``sets/question_checks.jsonl``, half of them
+with one fault each, and the 83 of ``sets/question_styles.jsonl``: sound ones with five options, explained in many
+ways, which only measure. They were written before the checks were read, and totals alone were looked at when these
+were mended. A third of the real ones, and of ours, is *apart*: nothing was written with it in view. Some of the
+originals have a wrong key or a wrong calculation of their own: those that are rejected are listed with the reason, to
+be read by hand.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ MENDABLE = (
     "mcq_duplicate_options", "mcq_empty_options", "mcq_answer_missing", "answer_malformed", "question_wrong_equations",
 )  # fmt: skip
 OWN = Path(__file__).parent / "sets" / "question_checks.jsonl"
+STYLES = Path(__file__).parent / "sets" / "question_styles.jsonl"
 LETTERS = "ABCDE"
 MOST_RENUMBERED = 4  # copies of one question with a number of its explanation changed
 STRUCTURE = ("letter out of range", "key removed", "key removed, answer as text", "key duplicated")
@@ -260,6 +264,14 @@ def main() -> None:
         copied, found = renumbered(list(choices_of(stories)))
         shown = (f"{copied:,}", f"{found:,}", f"{found / copied:.3f}")
         table.add_row("answers in words: any number of the explanation", *shown)
+    styled = [json.loads(line) for line in STYLES.read_text(encoding="utf-8").splitlines()]
+    tried, caught = mutated(styled)
+    copied, found = renumbered(styled)
+    told = sum(bool(rejected(next(copies(row, random.Random(0)))[1], (*REJECTING, *MENDABLE))) for row in styled)  # noqa: S311
+    counts = {kind: (tried[kind], caught[kind]) for kind in ("as it is", "wrong key", "wrong value")}
+    counts |= {"as it is, told of a fault": (len(styled), told), "any number of the explanation": (copied, found)}
+    for kind, (number, hits) in counts.items():
+        table.add_row(f"ours, many styles: {kind}", f"{number:,}", f"{hits:,}", f"{hits / number:.3f}")
     for apart in (False, True):
         own = told_faults(apart=apart)
         for kind in sorted({fault for fault, _ in own}):

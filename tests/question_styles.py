@@ -235,4 +235,145 @@ IN_NOTATION = (
     ),
 )  # fmt: skip
 
-STYLES = {"in words": IN_WORDS, "misprinted": MISPRINTED, "with asides": WITH_ASIDES, "in notation": IN_NOTATION}
+BESIDE_THE_WAY = (
+    _styled(
+        "A jar holds 3 red, 7 blue and 5 white buttons. What is the probability of a white one?",
+        "1/5 | 1/3 | 5/10 | 7/15 | 1/2", "B",
+        "5 of the 3 + 7 + 5 = 15 buttons are white, so P = 5/15 = 1/3.",
+    ),
+    _styled(
+        "The ages of 5 girls average 8 years; a sixth girl of 14 joins them. What is the average now?",
+        "8.5 years | 9 years | 9.5 years | 11 years | 22 years", "B",
+        "Before: 5 × 8 = 40. After: 40 + 14 = 54 for 6 girls, which is 9 years each.",
+    ),
+    _styled(
+        "How many square numbers are there between 30 and 90?",
+        "2 | 3 | 4 | 5 | 6", "C",
+        "They are 36, 49, 64 and 81. Note that 40 = 5 × 8, 54 = 6 × 9 and 72 = 8 × 9 are no squares.",
+    ),
+    _styled(
+        "What are the solutions of x² − 7x + 10 = 0?",
+        "1 and 10 | 2 and 5 | −2 and −5 | −1 and 10 | 7 and 10", "B",
+        "By the quadratic formula, x = (7 ± √(49 − 40))/2 = (7 ± 3)/2, so x = 5 or x = 2.",
+    ),
+    _styled(
+        "How many solutions does |x − 2| = 6 have, and what is their sum?",
+        "one, 8 | two, 4 | two, 8 | one, 2 | two, −4", "B",
+        "x − 2 = 6 gives x = 8 and x − 2 = −6 gives x = −4. Two solutions; 8 + (−4) = 4.",
+    ),
+    _styled(
+        "What is the remainder of 29 ÷ 6?",
+        "3 | 4 | 5 | 6 | 24", "C",
+        "29 = 4 × 6 + 5, so the remainder is 5. (The quotient would be 4, and 4 × 6 is 24.)",
+    ),
+    _styled(
+        "Which expression equals 3(x + 2) + 5?",
+        "3x + 7 | 3x + 11 | 3x + 10 | 3x + 6 | 8x + 2", "B",
+        "Three times x + 2 is 3x + 6. Plus 5 makes 3x + 11. Try it with x = 1: 3(3) + 5 = 14 and 3 + 11 = 14.",
+    ),
+    _styled(
+        "Each boat takes 6 children and a guide. How many guides go with 42 children?",
+        "6 | 7 | 8 | 36 | 42", "B",
+        "42 children fill seven boats of six, and each of those needs one guide.",
+    ),
+    _styled(
+        "A sequence starts at 50 and each term is 6 less than the one before. Which is the first negative term?",
+        "−1 | −2 | −4 | −6 | −8", "C",
+        "After 8 steps we are at 50 − 48 = 2, after 9 at −4.",
+    ),
+    _styled(
+        "Seven lessons of 40 minutes begin at 8:20, with breaks of 5 minutes between them. When do they end?",
+        "1:00 | 1:20 | 1:30 | 1:35 | 1:40", "C",
+        "7 × 40 = 280 minutes of lessons and 6 × 5 = 30 of breaks: 310 min, or 5 h 10 min. So it ends at 1:30.",
+    ),
+    _styled(
+        "Which number is a perfect cube?",
+        "25 | 48 | 64 | 81 | 100", "C",
+        "4³ = 64. The neighbours 3³ = 27 and 5³ = 125 show that no other one is a cube: 25 is close to 3³ = 27.",
+    ),
+    _styled(
+        "Which is equivalent to 20/35?",
+        "2/3 | 4/7 | 4/5 | 5/7 | 3/5", "B",
+        "Both can be divided by 5: 20 ÷ 5 = 4 and 35 ÷ 5 = 7.",
+    ),
+    _styled("What is 6! / 4!?", "2 | 12 | 24 | 30 | 360", "D", "6!/4! = (6·5·4!)/4! = 6·5 = 30"),
+    _styled(
+        "(1 + 2i)(3 − i) =",
+        "3 − 2i | 5 + 5i | 1 + 5i | 5 − 5i | 3 + 6i", "B",
+        "3 − i + 6i − 2i² = 3 + 5i + 2 = 5 + 5i, because i² = −1.",
+    ),
+    _styled(
+        "What is 8 × 7 − 5?",
+        "16 | 40 | 51 | 56 | 61", "C",
+        "It is 56 − 5 = 51. A is 8 × 2. B is 8 × 5. D is 8 × 7 without the rest. For E the 5 is added.",
+    ),
+    _styled(
+        "If f(x) = x² + 1 and g(x) = 3x, what is f(g(2))?",
+        "15 | 19 | 36 | 37 | 39", "D",
+        "g(2) = 6, and f(6) = 36 + 1 = 37. The other order, g(f(2)), would be 15.",
+    ),
+)  # fmt: skip
+
+BESIDE_THE_WAY += (
+    _styled(
+        "The perimeter of a triangle with sides x, x + 5 and 2x − 3 is 34. Find x.",
+        "7 | 8 | 9 | 10 | 12", "B",
+        "x + (x + 5) + (2x − 3) = 34\n4x + 2 = 34\n4x = 32\nx = 8\nThe sides are 8, 13 and 13, and they add up to 34.",
+    ),
+    _styled(
+        "Three numbers are in the ratio 1 : 3 : 5 and add up to 72. What is the middle one?",
+        "8 | 18 | 24 | 27 | 40", "C",
+        "Let them be x, 3x and 5x. Then 9x = 72, x = 8. The middle one is 3x = 24 (the largest is 40).",
+    ),
+    _styled(
+        "How many 3-letter codes can be made from five letters without repetition?",
+        "15 | 60 | 120 | 125 | 243", "B",
+        "5 · 4 · 3 = 60. With repetition it would be 5³ = 125.",
+    ),
+    _styled(
+        "How many hundreds are in 41,800?",
+        "4.18 | 41 | 418 | 4,180 | 8", "C",
+        "41,800 = 418 × 100. (The digit in the place of the hundreds is 8.)",
+    ),
+    _styled(
+        "A square of 20 m is made 5 m longer on one side. How much area is gained?",
+        "25 m² | 50 m² | 100 m² | 125 m² | 225 m²", "C",
+        "Old area 20 · 20 = 400, new area 25 · 20 = 500, gain 100 m². (25² − 20² = 225 would be right for both sides.)",
+    ),
+)  # fmt: skip
+
+BESIDE_THE_WAY += (
+    _styled(
+        "If y/5 = 8/20, then y =",
+        "1 | 2 | 4 | 5 | 40", "B",
+        "Simplify 8/20 to 2/5. As y/5 = 2/5, y = 2. Cross-multiplying works too: 20y = 40.",
+    ),
+    _styled(
+        "A shop had 160 guests on Monday and 200 on Tuesday. What was the percent increase?",
+        "20% | 25% | 40% | 80% | 125%", "B",
+        "40 more guests came, and 40 is a quarter of 160.",
+    ),
+    _styled(
+        "A circle is inscribed in a square with side 12. What is the area outside the circle?",
+        "144 − 36π | 144 − 144π | 36π | 144 − 12π | 48 − 12π", "A",
+        "The radius is 6. Its area is 36π, the square's is 144. Outside: 144 − 36π ≈ 30.9.",
+    ),
+    _styled(
+        "Lou multiplies a number by 5, subtracts 8 and gets 42. What is the number?",
+        "6 | 8 | 10 | 34 | 50", "C",
+        "Go backwards:\n42 + 8 = 50\n50 / 5 = 10\n\n✔ 10 · 5 = 50, 50 − 8 = 42",
+    ),
+    _styled(
+        "Which has the larger area: an 8 cm square or a 4 cm by 16 cm rectangle?",
+        "the square | the rectangle | they are equal | it depends | neither", "C",
+        "8 × 8 = 64 and 4 × 16 = 64. The areas are equal although the perimeters differ (32 cm and 40 cm).",
+    ),
+)  # fmt: skip
+
+STYLES = {
+    "in words": IN_WORDS,
+    "misprinted": MISPRINTED,
+    "with asides": WITH_ASIDES,
+    "in notation": IN_NOTATION,
+    "beside the way": BESIDE_THE_WAY,
+}

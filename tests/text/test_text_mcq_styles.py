@@ -10,12 +10,14 @@ from question_styles import STYLES, StyledQuestion
 from rubrica.text import FEATURES
 from rubrica.text.texts import Texts
 
-CHECKS = ("absent", "duplicated", "mismatch", "unreached", "miscalculated")
+CHECKS = (
+    "mcq_key_absent", "mcq_key_duplicated", "mcq_key_mismatch", "mcq_key_unreached", "mcq_key_miscalculated"
+)  # fmt: skip
 LETTERS = "ABCDEFGHIJ"
 
 
-def rejected(question: StyledQuestion, answer: str) -> list[str]:
-    """The checks of the key that speak up."""
+def rejected(question: StyledQuestion, answer: str, checks: tuple[str, ...] = CHECKS) -> list[str]:
+    """The checks that speak up: of the key, unless others are named."""
     record = {
         "question": question.stem,
         "options": [f"{letter}) {text}" for letter, text in zip(LETTERS, question.options, strict=False)],
@@ -23,12 +25,17 @@ def rejected(question: StyledQuestion, answer: str) -> list[str]:
         "explanation": question.explanation,
     }
     texts = Texts(response=json.dumps(record))
-    return [name for name in CHECKS if FEATURES[f"mcq_key_{name}"].compute(texts)]
+    return [name for name in checks if FEATURES[name].compute(texts)]
 
 
 @pytest.mark.parametrize("question", [each for style in STYLES.values() for each in style], ids=lambda each: each.stem)
 def test_a_sound_question_is_left_alone(question: StyledQuestion) -> None:
     assert rejected(question, question.key) == []
+
+
+@pytest.mark.parametrize("question", STYLES["beside the way"], ids=lambda each: each.stem)
+def test_what_stands_beside_the_way_to_the_answer_is_no_wrong_step(question: StyledQuestion) -> None:
+    assert rejected(question, question.key, ("question_wrong_equations",)) == []
 
 
 @pytest.mark.parametrize(("style", "least"), [("in words", 0.8), ("misprinted", 0.95), ("in notation", 0.8)])
@@ -44,7 +51,7 @@ def test_a_wrong_key_is_found(style: str, least: float) -> None:
 
 def test_equal_values_in_other_notations_are_two_right_answers() -> None:
     asked = StyledQuestion("What is 3 ÷ 4?", ("0.75", "$\\frac{3}{4}$", "4/3", "1"), "A", "")
-    assert rejected(asked, "A") == ["duplicated"]
+    assert rejected(asked, "A") == ["mcq_key_duplicated"]
     assert rejected(asked, "D") == []
 
 
@@ -62,3 +69,28 @@ def test_equal_values_in_other_notations_are_two_right_answers() -> None:
 def test_what_an_explanation_comes_to_counts_not_what_it_passes(explanation: str, wrong: bool) -> None:
     question = StyledQuestion("How many are left?", ("4", "13", "21", "40"), "B", explanation)
     assert bool(rejected(question, "B")) is wrong
+
+
+@pytest.mark.parametrize(
+    ("explanation", "letters"),
+    [
+        ("Twenty leaving takes 50 down to 30. Ten more brings that to 40.", "AC"),
+        ("From 10 to 50 it is 40. (30 is what one gets by counting from 20, a classic mistake.)", "AC"),
+        ("The total is 10 × 4 = 40. Adding 10 and 4 first gives the tempting but wrong 30.", "AC"),
+        ("Each costs 10, so 2b = 80, b = 40.", "D"),
+        ("It doubles: 10 → 20 → 40.", "AC"),
+        ("20 × 4 = 80, and half of it is one side: 80/2 = 40.", "AD"),
+        ("5 · 16 / 2 = 40, since each line is counted from both ends.", "ACD"),
+        ("Step 1: 20 + 60 = 80\nStep 2: $80 − $40 = $40", "D"),
+        ("r² = 5 · 16 = 80 and r = 40.", "D"),
+        ("Half of 80 is one side. Together that's 40.", "AC"),
+        ("Add 10 to 30 to obtain 40.", "AC"),
+        ("10 × 4 = 40. (The other rows have 30.)", "AC"),
+        ("10 × 4 = 40. Without the first row it would be 10 × 3 = 30.", "AC"),
+        ("Thirty and ten make forty. So much for five tens less one.", "AD"),
+    ],
+)
+def test_a_wrong_key_that_an_explanation_passes_or_never_names_is_found(explanation: str, letters: str) -> None:
+    question = StyledQuestion("How many are there?", ("20", "40", "30", "80", "15"), "B", explanation)
+    assert rejected(question, "B") == []
+    assert [letter for letter in letters if not rejected(question, letter)] == []

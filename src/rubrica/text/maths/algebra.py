@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import msgspec
 
@@ -18,6 +18,7 @@ from rubrica.text.maths.expression import ArithmeticToken, Number, tokens_of, va
 from rubrica.text.maths.latex import plain_maths
 
 LONGEST = 160  # characters of a relation
+MOST_UNREAD = 3  # sides at the start of a relation that may be anything: "V = πr²h = π * 9 * 10"
 MOST_PIECES = 80  # relations read in one text
 
 _SAMPLES = (Fraction(7, 3), Fraction(19, 7), Fraction(31, 11), Fraction(41, 13), Fraction(53, 17), Fraction(61, 23))
@@ -26,11 +27,14 @@ _FLIPPED = {"=": "=", "<": ">", ">": "<", "≤": "≥", "≥": "≤"}
 _WRITTEN = {"<=": "≤", ">=": "≥", "=<": "≤"}
 _LETTERS = lazy_pattern(r"([a-zA-Zπ]{1,3})([²³]|\^[23])?")
 _UNKNOWN = lazy_pattern(
-    r"(?<![A-Za-zπ'’.])([a-zA-Zπ])(?=[²³^]|[ ]?[-+*/=<>≤≥)])(?![A-Za-z'’])"
+    r"(?<![A-Za-zπ'’.])([a-zA-Zπ])(?!/(?:s(?:ec)?|hr?|min)\b)(?=[²³^]|[ ]?[-+*/=<>≤≥)])(?![A-Za-z'’])"
     r"|(?<![A-Za-z])[=+(*/<>≤≥-][ ]?([a-zA-Zπ])(?![A-Za-z'’.)])"
     r"|(?<![\d.,A-Za-z])\d{1,4}([a-zA-Zπ])(?=[ ]?[-+=<>≤≥)]|[²³^])"
 )
-_BREAK = lazy_pattern(r"[^\W\d_π²³⁴]{2,}(?:['’.-][^\W\d_]+)*|[\n;:?!&|]|,(?!\d{3}(?!\d))|\.(?!\d)|⇒|→|=>|->|[:∴~≈≠±]")
+_IMAGINARY = lazy_pattern(r"\d\s?i\b|(?<![A-Za-z])i(?:²|\^2|\s?=\s?√)")  # i² = -1: no letter that has a value
+_BREAK = lazy_pattern(
+    r"[^\W\d_π²³⁴]{2,}(?:['’.-][^\W\d_]+)*|[\n;:?!&|]|,(?!\d{3}(?!\d))|\.(?!\d)|[⇒→⟹⟶⇔⟺]|=>|->|[:∴~≈≠±]"
+)
 _GOES_ON = lazy_pattern(r"(?<=\w)\s?([-+*/×÷^(])")  # "30 feet / 6"
 _HANGING = lazy_pattern(r"\s*[-+*/×÷−–]\s")
 _DOUBLED = lazy_pattern(r"(.{5,})\1")  # pasted twice
@@ -64,9 +68,10 @@ def unknowns_of(*texts: str) -> frozenset[str]:
     >>> sorted(unknowns_of("A box of 5 m costs x dollars: 3x + y = 7."))
     ['x', 'y']
     """
+    imaginary = {"i"} if any(_IMAGINARY.search(text) for text in texts) else set()
     found = (group for text in texts for match in _UNKNOWN.finditer(plain_maths(text)) for group in match.groups())
     pi = {"π"} if any("π" in text or "\\pi" in text for text in texts) else set()
-    return frozenset(letter for letter in found if letter) | pi
+    return frozenset(letter for letter in found if letter) - imaginary | pi
 
 
 def read_relation(written: str, unknowns: frozenset[str]) -> Relation | None:
@@ -105,7 +110,12 @@ def relations_in(text: str, unknowns: frozenset[str]) -> Iterator[Relation]:
             lead = re.match(r"\s*=", piece)  # "Area = 5 * 4": the word before is a side that cannot be read
             if before and _HANGING.match(piece):
                 piece = ""  # "Lily + D + 2D = 43"
-            found = read_relation(piece[lead.end() :] if lead else piece, unknowns)
+            piece = piece[lead.end() :] if lead else piece
+            found = read_relation(piece, unknowns)
+            for sign in islice(re.finditer(r"(?<![<>])=(?![<>=])", piece), MOST_UNREAD if found is None else 0):
+                found, lead = read_relation(piece[sign.end() :], unknowns), sign
+                if found is not None:
+                    break
             if found is not None:
                 goes_on = stop and _GOES_ON.match(plain, stop.end())
                 after = "" if stop is None else goes_on[1] if goes_on else stop[0]

@@ -85,7 +85,9 @@ def _of_line(written: str, offset: int, signs: Sequence[re.Match[str]]) -> Itera
         if not left or not right or not _is_a_claim(left, right):
             continue
         around = line[max(0, left.start - 80) : left.start] + " " + line[right.end : right.end + 40]
-        doubt = left.doubt or right.doubt or bool(_MISTAKE.search(around)) or line[right.end : right.end + 1] == "?"
+        after = line[right.end : right.end + 1]
+        doubt = left.doubt or right.doubt or bool(_MISTAKE.search(around)) or after == "?"
+        doubt = doubt or (after == "!" and "!" in line[left.start : right.end])  # a factorial, perhaps
         holds = _holds(left, right, sign[0] != "=")
         yield Equation(
             offset + left.start,

@@ -34,6 +34,15 @@ _ASIDE = lazy_pattern(
     r"|chose|chosen|distractors?|tempting|common(?!\s+(?:denominator|factor|multiple|divisor|difference|ratio|term))|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
     re.IGNORECASE,
 )
+_IN_BRACKETS = lazy_pattern(r"\s*\([^()]*(?:\([^()]*\)[^()]*){0,9}\)\W*")
+_OTHERWISE = lazy_pattern(r"^\W*(?:with|without|had|doing|using|taking|if)\b[^\n]*\bwould\b", re.IGNORECASE)
+_DISMISSES = lazy_pattern(
+    r"\b(?:wrong|incorrect|not\s(?:correct|right)|mistakes?|errors?|traps?|tempting)\b", re.IGNORECASE
+)
+_FORGETS = lazy_pattern(r"\b(?:forg[eo]t\w*|misread\w*|would)\b", re.IGNORECASE)
+_SAYS_ANSWER = lazy_pattern(r"\b(?:so|thus|hence|therefore|answer|result)\b", re.IGNORECASE)
+BRACKETED = lazy_pattern(r"\s\([^()\n]{0,120}\b(?:is|are|was|were|would|not|isn['’]t)\b[^()\n]{0,120}\)")
+_IMAGINES = lazy_pattern(r"^(?!\W*(?:so|thus|hence|therefore)\b)[^\n]*\bwould\b", re.IGNORECASE)
 _SUPPOSES = lazy_pattern(r"\b(?:if|not)\b", re.IGNORECASE)  # an aside, unless a calculation ends it
 _CONCLUDES = lazy_pattern(
     r"[=≈⇒→]|#{3,}|\\boxed|\b(?:so|thus|hence|therefore|answer|ans|result|total|must be|should be|will be|would be"
@@ -46,24 +55,28 @@ _RESULT = lazy_pattern(
     r"(?:Rs\.?\s?|only\s|about\s)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
-_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
-_EQUALS = lazy_pattern(r"(?:[=≈]|\b(?:is|be|are|equals?))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$", re.IGNORECASE)
+_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[$£€]?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
+_EQUALS = lazy_pattern(
+    r"(?:[=≈→]|\b(?:that['’]s|to\s(?:get|obtain|give|make)|is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
+    r"|(?:brings|comes?|adds\sup)(?:\s\w{2,5})?\sto))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$",
+    re.IGNORECASE,
+)
 _CLAUSE = lazy_pattern(
     r"(?:,|;|\d|\))\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))", re.IGNORECASE
 )
-_SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|altogether)\b", re.IGNORECASE)
+_SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|(?:al)?together)\b", re.IGNORECASE)
 _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."
     r"\W*(?:#{3,}|\\boxed|(?:(?:so|hence|thus|therefore)\W+)?(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answer|result)\b)"
     r"(?:\s*(?:is|=|:|equals|would be|will be)){0,2}[^\w\n]{0,8}\d[^\n]{0,40}",
     re.IGNORECASE,
 )
 _CHECKS = lazy_pattern(  # from here on, a result that was found is tried out
-    r"^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
+    r"^\s*[✓✔☑✅]|^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
     r"|(?:to|let['’]?s|let us|we can)\s+(?:\w+\s+)?(?:check|verify))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _UNIT = lazy_pattern(
-    r"[^\d=]{0,25}|[^\d=,;()]{0,60}"
+    r"[^\d=]{0,25}|[^\d=,;()]{0,25},?\s(?:since|because|as)\s[^\d=]{0,90}|[^\d=,;()]{0,60}"
     r"(?:\b(?:in|per|for|of|after|on|with|by|to|from|out of)\s\$?[\d,]{1,9}[^\d=,;()]{0,30})?"
 )
 _LOST_BARS = lazy_pattern(r"(?:^|(?<=[\s=(]))(\d{1,6})=(\d{1,6})(?=ths?\b|[\s.,)]|$)")  # 3=5 was 3/5 once
@@ -139,7 +152,7 @@ def closing(explanation: str) -> Closing | None:
         for sentence in reversed(SENTENCE.split(line[-_LONG:])):
             if _LABEL_LINE.fullmatch(sentence.strip()):
                 continue
-            sentence = _last_clause(sentence)
+            sentence = _last_clause(BRACKETED.sub("", sentence))
             amounts = tuple(amounts_of(sentence))
             end = Closing(sentence, amounts, _CONCLUDES.search(sentence) is not None) if amounts else None
             if _is_aside(sentence, end):
@@ -177,6 +190,26 @@ def is_remark(sentence: str) -> bool:
     return _ASIDE.search(sentence) is not None
 
 
+def is_beside(sentence: str) -> bool:
+    """Whether a sentence stands beside the way to the answer: a remark, what is put in brackets, or what would be."""
+    if is_remark(sentence) or _IN_BRACKETS.fullmatch(sentence) or _OTHERWISE.match(sentence):
+        return True
+    return _IMAGINES.search(sentence) is not None and not calculates(sentence)
+
+
+def is_dismissed(sentence: str) -> bool:
+    """Whether a sentence calls its numbers a mistake, what would be otherwise, or puts them in brackets.
+
+    >>> is_dismissed("Adding gives the tempting 12."), is_dismissed("Note that 4 × 3 = 12.")
+    (True, False)
+    """
+    if _DISMISSES.search(sentence) or _OTHERWISE.match(sentence):
+        return True
+    if _IN_BRACKETS.fullmatch(sentence):
+        return _SAYS_ANSWER.search(sentence) is None
+    return _FORGETS.search(sentence) is not None and not calculates(sentence)
+
+
 def statement(text: str, begin: int, stop: int) -> str:
     """The sentence or line that a place of a text stands in.
 
@@ -194,7 +227,7 @@ def statement(text: str, begin: int, stop: int) -> str:
 
 
 def _is_aside(sentence: str, end: Closing | None) -> bool:
-    if is_remark(sentence):
+    if is_beside(sentence):
         return True
     return _SUPPOSES.search(sentence) is not None and not (end and ends_on(end) and calculates(sentence))
 

@@ -68,6 +68,8 @@ _EUROPEAN = lazy_pattern(r"[1-9]\d{0,2}(?:\.\d{3})+$")  # 1.500 may be one and a
 
 def computes(side: EquationSide) -> bool:
     """Whether a side does something with its numbers, rather than state one."""
+    if any(one.kind in {"number", "close"} and two.kind == "open" for one, two in pairwise(side.tokens)):
+        return True  # 4(9)
     return any(token.kind in {"operator", "root", "power"} for token in side.tokens[1:]) or (
         side.tokens[0].kind == "root" or any(sign in side.tokens[0].text for sign in "!CP")
     )
@@ -133,7 +135,8 @@ def _is_ratio(one: ArithmeticToken, sign: ArithmeticToken, two: ArithmeticToken)
 
 def right_side(line: str, start: int, stop: int, edge: int) -> EquationSide | None:
     """The longest expression that begins at `start`; None if it may go on past `stop`, towards `edge`."""
-    tokens = _typed(tokens_of(line[start:stop]), start)
+    read = tokens_of(line[start : stop + 1])  # as above
+    tokens = _typed([token for token in read if token.start < stop - start], start)
     begin = 0
     while begin < len(tokens) and (tokens[begin].text.lower() in _SKIPPED or tokens[begin].text == "~"):
         begin += 1
@@ -277,6 +280,10 @@ def _goes_on(kept: Sequence[ArithmeticToken], trail: Sequence[ArithmeticToken]) 
         return first.text.lower() in _SCALING or (measured and any(item.kind == "number" for item in trail[1:3]))
     if first.text == ":" and trail[1:] and trail[1].kind in {"number", "open"}:
         return True  # a ratio
+    if first.start > kept[-1].end and first.kind == "open" and len(trail) > 2:
+        return trail[1].kind == "number" and trail[2].kind != "word"  # 37 (2 + 3), rather than a remark
+    if first.text == ":" and len(trail) > 1 and trail[1].start > first.end:
+        return False
     glued = first.start == kept[-1].end and first.text not in ".,;)!]*_\"'”’$"
     return glued or first.kind in {"number", "operator", "open"}
 

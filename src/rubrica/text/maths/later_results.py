@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.amounts import Amount, amounts_of, is_worth
-from rubrica.text.maths.conclusion import is_remark, results, statement, without_checks
+from rubrica.text.maths.amounts import Amount, Reading, amounts_of, is_worth
+from rubrica.text.maths.conclusion import BRACKETED, is_beside, results, statement, without_checks
 from rubrica.text.maths.equation_sides import MEASURES
 
 _ORDINAL = lazy_pattern(r"\d{1,4}(?:st|nd|rd|th)\b")
 _TRIES = lazy_pattern(r"\b(?:if|suppose|assume|try|trying|plug\w*|substitut\w+|options?|choices?)\b", re.IGNORECASE)
+_ON = lazy_pattern(r"\s?=")  # of "Side: 80/2 = 40" 40 is the result
 _WORD = lazy_pattern(r"[\s-]?([a-zA-Z]{1,12})")
 
 
@@ -29,21 +30,29 @@ def later_results(explanation: str, key: Sequence[Amount], stem: str, unit: str 
     >>> [[int(each.value) for each in late(key)] for key in ("48", "43", "99")]
     [[43], [], []]
     """
-    text = without_checks(explanation)
+    text = BRACKETED.sub("", without_checks(explanation))
     named = amounts_of(text)
-    reached = {amount.start for amount in results(text)}
+    reached = {amount.start for amount in results(text) if not _ON.match(text, amount.end)}
     last = _last_used(named, key, reached)
     if last is None or _TRIES.search(statement(text, named[last].start, named[last].end)):
         return []
-    known = {amount.value for amount in (*amounts_of(stem), *named[: last + 1])}
+    known = {amount.value for amount in (*amounts_of(stem), *named[:last])} | {
+        value for value, _ in _parts(named[last], text)
+    }
     return [
         amount
         for amount in named[last + 1 :]
         if amount.start in reached
+        and not text[amount.start].isalpha()  # "each needs one coach"
         and amount.value not in known
         and not _converts(text, amount, unit)
-        and not is_remark(statement(text, amount.start, amount.end))
+        and not is_beside(statement(text, amount.start, amount.end))
     ]
+
+
+def _parts(amount: Amount, text: str) -> Sequence[Reading]:
+    """What is written: of "36/3 = 12" both numbers before the sign."""
+    return amount.readings[1:] if len(amount.readings) > 2 and _ON.match(text, amount.end) else amount.readings
 
 
 def ordinals(text: str) -> list[str]:

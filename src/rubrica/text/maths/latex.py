@@ -19,7 +19,8 @@ _POWER = lazy_pattern(r"\^\s*\{([^{}]{1,20})\}")
 _WORDS = lazy_pattern(r"\\(?:text|mathrm|textbf|mathbf|operatorname)\s*\{([^{}]{0,80})\}")
 _SYMBOLS = {
     r"\times": "×", r"\cdot": "·", r"\div": "÷", r"\pm": "±", r"\leq": "≤", r"\le": "≤", r"\geq": "≥", r"\ge": "≥",
-    r"\neq": "≠", r"\ne": "≠", r"\approx": "≈", r"\pi": "π", r"\left": "", r"\right": "", r"\quad": " ", r"\,": " ",
+    r"\neq": "≠", r"\ne": "≠", r"\approx": "≈", r"\implies": "⇒", r"\Rightarrow": "⇒", r"\Longrightarrow": "⇒",
+    r"\to": "→", r"\rightarrow": "→", r"\iff": "⇔", r"\pi": "π", r"\left": "", r"\right": "", r"\quad": " ", r"\,": " ",
     r"\;": " ", r"\!": "", r"\ ": " ", r"\%": "%", r"\$": "$", r"\*": "*", r"^\circ": "°", r"^{\circ}": "°",
     r"{,}": ",",
 }  # fmt: skip

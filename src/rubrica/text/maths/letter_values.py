@@ -88,6 +88,24 @@ def fulfilled_numbers(explanation: str, *others: str) -> frozenset[Fraction]:
     return frozenset(token.value for link in kept for side in link for token in side if token.value is not None)
 
 
+def expression_values(explanation: str, stem: str) -> frozenset[Fraction]:
+    """What the expressions of a question and its explanation come to for the values found for their letters.
+
+    >>> sorted(map(int, expression_values("4n = 32, so n = 8.", "Sides of n + 3 and 2n - 1.")))
+    [11, 15, 32]
+    """
+    unknowns = unknowns_of(explanation, stem)
+    if not unknowns:
+        return frozenset()
+    found = list(islice(_equations(explanation, unknowns), MOST_EQUATIONS))
+    values = {letter: each[-1] for letter, each in settled_values(found).items()}
+    sides = (side for text in (explanation, stem) for each in relations_in(text, unknowns) for side in each.sides)
+    worths = (
+        worth(side, values) for side in islice(sides, MOST_EQUATIONS) if letters_of(side) and not _is_letter(side)
+    )
+    return frozenset(each for each in worths if isinstance(each, Fraction))
+
+
 def _equations(explanation: str, unknowns: frozenset[str]) -> Iterator[Relation]:
     """The equations with letters, those left out that are tried, or that stand among ratios."""
     for line in explanation.splitlines():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import msgspec
 
@@ -26,6 +26,24 @@ _BETWEEN = lazy_pattern(r"[^\W\d_]{2,}|[\n;:?!]|,(?!\d{3}(?!\d))|\.(?!\d)|⇒|�
 _TRIES = lazy_pattern(
     r"\b(?:try|tried|if|suppose|let|when|substitut\w+|plug\w*|guess\w*|say|where|not)\b", re.IGNORECASE
 )
+
+
+_MOVE = lazy_pattern(
+    r"\b(?:(?P<shift>add|subtract)(?:ing|ed|s)?|(?P<scale>divid|multipl)(?:e|y|ing|ying|ed|ied)"
+    r"(?:\s(?:both|each)\ssides?)?\sby)\s(?P<by>[-−]?\d{1,6}(?:\.\d{1,6})?(?:/[1-9]\d{0,5})?)(?![\w.,/]*\w|\s?[-+*/×÷^%(])",
+    re.IGNORECASE,
+)
+
+Line = tuple[Fraction, Fraction]
+"""How steep an expression with one unknown is, and its value at 0."""
+
+
+class _LinearSides(msgspec.Struct, frozen=True):
+    """Both sides of a linear equation: ``text[start:end]``."""
+
+    start: int
+    end: int
+    sides: tuple[Line, ...]
 
 
 class SolvedEquation(msgspec.Struct, frozen=True):
@@ -86,6 +104,71 @@ def other_solutions(explanation: str, unknown: str, solution: Fraction) -> Itera
             if not is_remark(sentence) and not _TRIES.search(sentence):
                 found = (each for each in equations_in(sentence) if each.unknown == unknown)
                 yield from (each for each in found if each.solution != solution)
+
+
+def wrong_moves(explanation: str, stem: str) -> Iterator[str]:
+    """What is said to be done to both sides of a linear equation, where the next one shows that it was another number.
+
+    >>> list(wrong_moves("Subtract 4 from both sides: 2x = 12. Dividing by 2 gives x = 6.", "Solve 2x + 5 = 17."))
+    ['Subtract 4']
+    """
+    plain, asked = plain_maths(explanation), _lines_in(plain_maths(stem))
+    given = [msgspec.structs.replace(each, start=0, end=0) for each in asked[-1:]]
+    moves = list(islice(_MOVE.finditer(plain), MOST_EQUATIONS))
+    for one, two in pairwise(given + _lines_in(plain)):
+        between = [move for move in moves if one.end <= move.start() and move.end() <= two.start]
+        by = _moved(one, two, shifts=bool(between[0]["shift"])) if len(between) == 1 else None
+        if by is not None and abs(Fraction(between[0]["by"].replace("−", "-"))) not in by:
+            yield between[0][0]
+
+
+def _lines_in(text: str) -> list[_LinearSides]:
+    """The linear equations of a text, each with one unknown."""
+    found: list[_LinearSides] = []
+    start = 0
+    for stop in (*_BETWEEN.finditer(text), None):
+        end = len(text) if stop is None else stop.start()
+        sides = text[start:end].split("=") if end - start <= LONGEST else []
+        lines = [_line(side) for side in sides] if len(sides) == 2 else []
+        known = [line for line in lines if line is not None]
+        if len(known) == 2 and any(slope for slope, _ in known):
+            found.append(_LinearSides(start, end, tuple(known)))
+        if stop is None or len(found) >= MOST_EQUATIONS:
+            return found
+        start = stop.end()
+    return found
+
+
+def _line(written: str) -> Line | None:
+    side = _multiplied(tokens_of(written.strip(" ,.$")))
+    unknowns = {token.text for token in side or () if token.kind == "word"}
+    if not side or len(unknowns) > 1 or any(token.kind in {"other", "money"} for token in side):
+        return None
+    points = [_worth(side, value) for value in _TRIED]
+    first, second = points[0], points[1]
+    if first is None or second is None:
+        return None
+    slope = second - first
+    if any(point != first + slope * value for point, value in zip(points, _TRIED, strict=True)):
+        return None
+    return slope, first
+
+
+def _moved(one: _LinearSides, two: _LinearSides, *, shifts: bool) -> set[Fraction] | None:
+    """What was added to both sides of an equation, or what they were multiplied or divided by, the sign left out; None
+    where it was something else."""
+    if shifts:
+        gaps = {(new[0] - old[0], new[1] - old[1]) for old, new in zip(one.sides, two.sides, strict=True)}
+        slope, by = next(iter(gaps))
+        return {abs(by)} if len(gaps) == 1 and not slope and by else None
+    pairs = [
+        (old, new) for olds, news in zip(one.sides, two.sides, strict=True) for old, new in zip(olds, news, strict=True)
+    ]
+    if any(bool(old) != bool(new) for old, new in pairs):
+        return None
+    scales = {new / old for old, new in pairs if old}
+    by = abs(next(iter(scales), Fraction(0)))
+    return {by, 1 / by} if len(scales) == 1 and by not in {0, 1} else None
 
 
 def _multiplied(tokens: Sequence[ArithmeticToken]) -> list[ArithmeticToken] | None:

@@ -15,10 +15,10 @@ from rubrica.text.maths.expression import evaluate
 from rubrica.text.maths.units import converted, measured_amount
 from rubrica.text.maths.word_claims import MOST_CLAIMS, NUMBER, is_rounded
 
-_QUANTITY = rf"(?:{NUMBER})\s?(?:[a-zA-Z]{{1,12}})"
+_QUANTITY = rf"(?:{NUMBER})\s?(?:[a-zA-Z]{{1,12}}³?)"
 _CONVERTED = lazy_pattern(
     rf"(?:^|[.;:,\n=]\s?|\b(?:so|then|that|since)\s)({_QUANTITY})\.?\s?(?:=|is|are)\s?({_QUANTITY})(?:\s({_QUANTITY}))?"
-    r"(?![\w²³^/]|\s?[-+*/×÷(\d]|\s(?:per|and|a)\b)",
+    r"(?![\w²³^/]|\s?[-+*/×÷(\d]|\s(?:per|a)\b|\sand\s(?:an?\b|half\b|one\b|\d))",
     re.MULTILINE,
 )
 MOST_LINKS = 6  # ratios after the first in "6:9 = 4:6 = 2:3"; a longer chain is read from its middle, too
@@ -31,9 +31,15 @@ _RATIOS = lazy_pattern(
 _RATIO = lazy_pattern(rf"\s?=\s?({_PART}(?:\s?:\s?{_PART}){{1,4}})(?!\s?[:*/+^]|[\d.]*\d)")
 _TIME = lazy_pattern(r"\d{1,2}:[0-5]\d")
 _LATER = lazy_pattern(
-    r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?:\s?[ap]\.?m\.?)?\s?(?P<sign>[+−–-])\s?"
+    r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?:\s?[ap]\.?m\.?)?\s?(?P<sign>[+−–-]|plus\b|minus\b)\s?"
     r"(?:(?P<hours>\d{1,2})(?::(?P<minutes>[0-5]\d)|\s?h(?:ours?|rs?)?\b(?:\s?(?:and\s)?(?P<rest>\d{1,2})\s?min(?:ute)?s?)?)"
-    r"|(?P<only>\d{1,3})\s?min(?:ute)?s?)\s?=\s?(?P<to>\d{1,2}):(?P<at>[0-5]\d)(?![:\d])"
+    r"|(?P<only>\d{1,3})\s?min(?:ute)?s?)\s?(?:=|is\b|makes\b|gives\b)\s?(?P<to>\d{1,2}):(?P<at>[0-5]\d)(?![:\d])"
+)
+_SPAN = lazy_pattern(
+    r"\bfrom\s(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?:\s?[ap]\.?m\.?)?\s(?:to|until)\s(?P<to>\d{1,2}):(?P<at>[0-5]\d)"
+    r"(?:\s?[ap]\.?m\.?)?,?\s(?:it\s|there\s)?(?:is|are|takes)\s(?:(?P<hours>\d{1,2})\s?h(?:ours?|rs?)?\b"
+    r"(?:\s?(?:and\s)?(?P<rest>\d{1,2})\s?min(?:ute)?s?\b)?|(?P<only>\d{1,3})\s?min(?:ute)?s?\b)(?!\s(?:and|\d))",
+    re.IGNORECASE,
 )
 _HALF_DAY = 12 * 60
 
@@ -49,9 +55,10 @@ def wrong_measures(text: str) -> Iterator[str]:
             yield match[0].strip(" .,;:=\n")
     for match, _ in zip(_RATIOS.finditer(text), range(MOST_CLAIMS), strict=False):
         yield from _wrong_ratios(text, match)
-    for match, _ in zip(_LATER.finditer(text), range(MOST_CLAIMS), strict=False):
-        if _is_mistimed(match):
-            yield match[0]
+    for pattern in (_LATER, _SPAN):
+        for match, _ in zip(pattern.finditer(text), range(MOST_CLAIMS), strict=False):
+            if _is_mistimed(match):
+                yield match[0]
 
 
 def _is_misconverted(one: str, two: str, rest: str | None) -> bool:
@@ -107,4 +114,5 @@ def _is_mistimed(match: re.Match[str]) -> bool:
     number = {name: int(value) for name, value in match.groupdict().items() if value and value.isdecimal()}
     gone = 60 * number.get("hours", 0) + sum(number.get(name, 0) for name in ("minutes", "rest", "only"))
     start, end = 60 * number["hour"] + number["minute"], 60 * number["to"] + number["at"]
-    return (start + (gone if match["sign"] == "+" else -gone) - end) % _HALF_DAY != 0
+    back = match.groupdict().get("sign", "+") not in {"+", "plus"}
+    return (start + (-gone if back else gone) - end) % _HALF_DAY != 0

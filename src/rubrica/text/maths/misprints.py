@@ -26,7 +26,7 @@ def is_misprinted(left: Sequence[ArithmeticToken], right: Sequence[ArithmeticTok
     (True, True, True, False)
     """
     wanted = _value(right)
-    if wanted is not None and wanted in _bracketed(left):
+    if wanted is not None and not _adds_fractions(left) and wanted in _bracketed(left):
         return True
     if wanted is not None and any("/" in token.text for token in left):
         found = _value(left)
@@ -89,6 +89,17 @@ def _bracketed(tokens: Sequence[ArithmeticToken]) -> set[Fraction]:
         return set()
     values = [token.value for token in numbers if token.value is not None]
     return _ways(values, [token.text for token in operators]) if len(values) == len(numbers) else set()
+
+
+def _adds_fractions(tokens: Sequence[ArithmeticToken]) -> bool:
+    """Whether several fractions are added, by the space around the signs: 1/2 + 2/3."""
+    signs = [place for place, token in enumerate(tokens) if token.kind == "operator" and 0 < place < len(tokens) - 1]
+    gaps = [
+        (tokens[at].text, tokens[at].start - tokens[at - 1].end, tokens[at + 1].start - tokens[at].end) for at in signs
+    ]
+    tight = [before == after == 0 for text, before, after in gaps if text == "/"]
+    apart = [before > 0 < after for text, before, after in gaps if text != "/"]
+    return len(tight) > 1 and all(tight) and all(apart)
 
 
 def _ways(values: Sequence[Fraction], operators: Sequence[str]) -> set[Fraction]:

@@ -7,6 +7,7 @@ a number that has, it is a slip: 148/9 for a train of 150 m. In doubt nothing is
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,10 @@ import msgspec
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.amounts import amounts_of
 from rubrica.text.maths.arithmetic import find_equations
-from rubrica.text.maths.conclusion import calculates, is_remark, statement
+from rubrica.text.maths.conclusion import calculates, is_beside, statement
 from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.latex import plain_maths
-from rubrica.text.maths.letter_values import fulfilled_numbers
+from rubrica.text.maths.letter_values import expression_values, fulfilled_numbers
 from rubrica.text.maths.written_numbers import (
     WrittenNumber,
     neighbours,
@@ -39,7 +40,13 @@ _SLIPS = (1, 2, Fraction(1, 2))
 _SLIGHT = 2  # added or taken away, it leads from any number to a slip of its own
 
 _NTH = lazy_pattern(r"(?<![\d.,])(\d{1,6})(?:st|nd|rd|th)\b")
+_REST = lazy_pattern(  # what comes with a larger unit: 4 h 55 min, 3 lb 10 oz
+    r"\d\s?(?:h|hours?|hrs?|min(?:ute)?s?|feet|foot|ft|lbs?|pounds?|kg|m|km|dollars?|years?|weeks?|days?)\s(?:and\s)?\Z"
+)
+_OPENING, _CLOSING = lazy_pattern(r"\s\([^()=+*/×÷·\n]{0,39}\Z"), lazy_pattern(r"[^()=+*/×÷·\n]{0,40}\)")
+_TWO_LETTERS = lazy_pattern(r"[a-zA-Z]{3}")
 _LOST_POWER = lazy_pattern(r"(?<![A-Za-z])[a-zA-Z][23](?!\d)")
+_QUADRATIC = lazy_pattern(r"±|\b(?:discriminant|quadratic)\b", re.IGNORECASE)  # b² - 4ac
 _USUAL = frozenset(map(Fraction, ("0", "1/2", "1", "2", "3.14", "10", "60", "90", "100", "180", "360", "1000", "3600")))
 
 
@@ -76,12 +83,14 @@ def unsourced_numbers(explanation: str, stem: str, key: str) -> Iterator[str]:
         and number.value not in sources.held
         and not _is_counted_on(number, named, text)
         and not _is_power(number, text, sources)
-        and not is_remark(statement(text, number.start, number.end))
+        and not _REST.search(text, max(0, number.start - 30), number.start)
+        and not is_beside(statement(text, number.start, number.end))
     ]
     told = _stray(once, named, text, sources)
     if told is None and sources.sure:
-        told = _misplaced(once, named, text, asked, plain_stem) or _mending(once, text, sources)
-    if told is not None:
+        unusual = [number for number in once if number.value not in sources.usual]
+        told = _misplaced(unusual, named, text, asked, plain_stem) or _mending(once, text, sources)
+    if told is not None and not _is_bracketed(told, text):
         yield _shown(text, told)
 
 
@@ -93,6 +102,7 @@ def _stray(once: list[WrittenNumber], named: list[WrittenNumber], text: str, sou
     if len(strays) != 1:
         return None
     near = [other for other in known if _are_near(strays[0].value, other)]
+    near += [other for other in _USUAL if sources.sure and other > 10 and abs(strays[0].value - other) <= _SLIGHT]
     close = sources.sure or any(abs(strays[0].value - other) <= _SLIGHT for other in near)
     return strays[0] if near and close else None
 
@@ -149,9 +159,11 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
     usual |= {Fraction(int(nth[1]) + step) for each in (stem, key) for nth in _NTH.finditer(each) for step in (-1, 1)}
     usual |= {each for share in told | shown for each in (100 - share, 100 + share, 1 - share / 100, 1 + share / 100)}
     usual |= {one + sign * two for one in told for two in told for sign in (-1, 1)}
+    usual |= expression_values(text, stem)
     counts = Counter(number.value for number in named)
     counts.update(spelt_numbers(text))
-    scales = (spelt_numbers(text) | spelt_numbers(stem) | {Fraction(100)}) - {0}
+    known = {Fraction(100), *((Fraction(4),) if _QUADRATIC.search(text) else ())}
+    scales = (spelt_numbers(text) | spelt_numbers(stem) | known) - {0}
     return _Sources(
         frozenset(asked),
         frozenset(held),
@@ -170,7 +182,15 @@ def _is_counted_on(number: WrittenNumber, named: list[WrittenNumber], text: str)
         return text[max(0, each.start - 5) : each.start]
 
     steps = {each.value - number.value for each in named if before(each) == before(number)}
+    if before(number)[:4].isalpha() and steps & {-1, 1}:
+        return True
     return {-1, 1} <= steps or {1, 2} <= steps or {-1, -2} <= steps
+
+
+def _is_bracketed(number: WrittenNumber, text: str) -> bool:
+    """Whether a number stands in a note in brackets, with words and no calculation: (24 cm and 26 cm)."""
+    opens, closes = _OPENING.search(text, max(0, number.start - 40), number.start), _CLOSING.match(text, number.end)
+    return bool(opens and closes and _TWO_LETTERS.search(opens[0] + closes[0]))
 
 
 def _is_power(number: WrittenNumber, text: str, sources: _Sources) -> bool:
@@ -188,7 +208,7 @@ def _is_derived(number: WrittenNumber, named: list[WrittenNumber], text: str, so
     start, end = max(line, number.start - before), text.find("\n", number.end)
     end = min(len(text) if end < 0 else end, number.end + after)
     beside = {each.value for each in named if start <= each.start < end and each.start != number.start}
-    terms, value = (sources.asked | beside) - {0}, number.value
+    terms, value = (sources.asked | beside | {each for each in sources.scales if each > _SLIGHT}) - {0}, number.value
     if any(value - one in terms and not _is_slight(one, value) for one in terms if one < value):
         return True
     if any(value + one in terms and not _is_slight(one, value) for one in terms):

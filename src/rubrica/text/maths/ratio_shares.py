@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations, islice
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.latex import plain_maths
-from rubrica.text.maths.word_claims import MOST_CLAIMS
+from rubrica.text.maths.word_claims import MOST_CLAIMS, NUMBER
 
 _RATIO = lazy_pattern(r"(?<![\d.:])(\d{1,4}(?:\s?:\s?\d{1,4}){1,4})(?![.:]?\d)")
 _SHARES = lazy_pattern(
     r"(?<![\w.+*/^-])(?<![-+*/^]\s)(\d{1,4})\s?([a-zA-Z])\b(?![²³^'’])"
     r"(?:\s?(?:,\s?(?:and\s)?|:\s?|and\s|&\s?)\d{1,4}\s?\2\b){1,4}(?!\s?[-+*/^²³])"
+)
+
+
+_CLAIM = lazy_pattern(
+    rf"(?<![\w.,/*×+-])(?P<part>{NUMBER}|(?:an?|one|each)(?=\spart))\s?(?P<of>%|parts?\b)"
+    rf"(?:\sof\s[$£€]?(?P<whole>{NUMBER}))?\s?(?:=|is\b|are\b|makes?\b|equals?\b)\s?[$£€]?(?P<is>{NUMBER})"
+    r"(?![\d:/%^]|[.,]\d|\s?[-+*/×÷·^(%]|\s\d)",
+    re.IGNORECASE,
 )
 
 
@@ -29,6 +39,31 @@ def unlike_shares(explanation: str, stem: str) -> Iterator[str]:
         alike = [ratio for ratio in ratios if len(ratio) == len(shares)]
         if len(alike) == 1 and _has_slip(shares, alike[0]):
             yield match[0]
+
+
+def uneven_shares(text: str) -> Iterator[str]:
+    """The one of at least three shares of a whole that is out of proportion to the others, which agree.
+
+    >>> list(uneven_shares("10% of 90 is 9, so 30% is 27 and 5% is 5."))
+    ['5% is 5']
+    """
+    claims: dict[str, list[tuple[Fraction, Fraction, str]]] = {}
+    for match in islice(_CLAIM.finditer(text), MOST_CLAIMS):
+        part = Fraction(1 if match["part"][0].isalpha() else match["part"].replace(",", ""))
+        found = claims.setdefault("%" if match["of"] == "%" else "part", [])
+        if match["whole"]:
+            found.append((Fraction(100), _number(match["whole"]), ""))
+        found.append((part, _number(match["is"]), match[0]))
+    for found in claims.values():
+        wholes = {whole for _, whole, shown in found if not shown}
+        shares = [(is_ / part, shown) for part, is_, shown in dict.fromkeys(found) if part and is_]
+        usual, times = Counter(share for share, _ in shares).most_common(1)[0] if shares else (0, 0)
+        if len(wholes) < 2 and len(shares) > 2 and times == len(shares) - 1:
+            yield from (shown for share, shown in shares if share != usual and shown)
+
+
+def _number(written: str) -> Fraction:
+    return Fraction(written.replace(",", ""))
 
 
 def _terms(written: str) -> Iterator[int]:

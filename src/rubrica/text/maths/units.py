@@ -26,8 +26,8 @@ _KINDS: dict[str, dict[str, str]] = {
     },
     "imperial mass": {"1": "oz ounce", "16": "lb pound"},
     "volume": {
-        "1": "l liter litre", "1/1000": "ml milliliter millilitre", "1/100": "cl centiliter centilitre",
-        "1/10": "dl deciliter decilitre",
+        "1": "l liter litre dm³", "1/1000": "ml milliliter millilitre cm³", "1000": "m³",
+        "1/100": "cl centiliter centilitre", "1/10": "dl deciliter decilitre",
     },
     "time": {
         "1": "s sec second", "60": "min minute", "3600": "h hr hour", "86400": "day", "604800": "week",

@@ -19,13 +19,13 @@ _REACH = 60  # characters before "is" that are read
 
 NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})"
 _MONEY = r"(?:Rs\.?\s?|[$£€])?"
-_ENDS = r"(?![\d:/%^]|[.,]\d|\s?[-+*/×÷^(%]|\s\d)(?!\s?per\s?cent\b)(?:\s([a-z]+))?"
+_ENDS = r"(?![\d:/%^]|[a-zA-Z](?![a-zA-Z])|[.,]\d|\s?[-+*/×÷^(%]|\s\d)(?!\s?per\s?cent\b)(?:\s([a-z]+))?"
 _TOLD = lazy_pattern(
-    rf"(?:\b(?:is|are|was|were|equals?|makes?|gives?|comes?\sto)\b|=)\s(?:also\s|only\s|just\s)?{_MONEY}({NUMBER}){_ENDS}"
+    rf"(?:\b(?:is|are|was|were|equals?|makes?|gives?|comes?\sto)\b|=)\s(?:also\s|only\s|just\s)?{_MONEY}({NUMBER}(?:/\d{{1,6}})?){_ENDS}"
 )
 _CLAUSE = lazy_pattern(r"[;:!?\n()=]|,(?!\d{3})|\.(?!\d)")
 _WORKS = lazy_pattern(
-    r"\b(?:of|times|plus|minus|(?:divided|multiplied)\s+by|twice|double|triple|squared|cubed|root|than|from|to)\b",
+    r"\b(?:of|times|plus|minus|(?:divided|multiplied)\s+by|twice|double|triple|squared|cubed|root|than|less|from|to)\b",
     re.IGNORECASE,
 )
 _SIGNS = lazy_pattern(r"\d\s?[+*×÷]\s?\d|\d\s[-−–x]\s\d")
@@ -35,6 +35,8 @@ _NUMERAL = lazy_pattern(
 )
 _GROUPS = lazy_pattern(r"(?<=\d)\s(?:groups|rows|sets|lots|columns)\sof\s(?=\d)")
 _NOUN = lazy_pattern(r"(?<=\d)\s[a-z]{3,12}$")
+_HALF_SAID = lazy_pattern(r"(?:plus|minus|times)\b|\d+\sof\s(?:the|these|those)\s\d", re.IGNORECASE)
+"""What is not all of a calculation: "plus 4 makes 10", and a count, such as 5 of the 12."""
 _FIRST, _SECOND, _THIRD = (rf"{_MONEY}(?P<{name}>{NUMBER})%?" for name in ("one", "two", "three"))
 _UNIT = r"(?:\s[a-z]{1,12})?"
 _GETS = (
@@ -90,7 +92,9 @@ def wrong_claims(text: str) -> Iterator[str]:
 
 
 def is_rounded(value: Fraction, said: str) -> bool:
-    """Whether a number as written is a value, rounded to its last place."""
+    """Whether a number as written is a value, rounded to its last place; a fraction is never rounded."""
+    if "/" in said:
+        return value == _value(said)
     return abs(value - _value(said)) <= Fraction(1, 2 * 10 ** len(said.partition(".")[2]))
 
 
@@ -122,6 +126,8 @@ def _worked_end(text: str, end: int, *, signs: bool) -> tuple[str, Fraction] | N
     for word in re.finditer(r"\S+", clause):
         phrase, before = clause[word.start() :], clause[: word.start()].split()
         if not _WORKS.search(phrase) and not (signs and _SIGNS.search(phrase)):
+            return None
+        if _HALF_SAID.match(phrase):
             return None
         plain = re.sub(r"\bthe\s(?=\d)|[$£€]", "", _GROUPS.sub(" * ", phrase.strip()))
         value = worked_value(_NOUN.sub("", plain))

@@ -26,7 +26,7 @@ _FRACTION = lazy_pattern(
 _COUNT = lazy_pattern(rf"\b({'|'.join(name for name in _COUNTS if len(name) > 2)})\b")
 _SIGNS = (
     (r"(?:multiplied\s+by|times)\b", "*"), (r"divided\s+by\b", "÷"), (r"plus\b", "+"),
-    (r"(?:minus|take\s+away)\b", "-"),
+    (r"(?:minus|take\s+away|less(?!\s+than))\b", "-"),
     (r"per\s?cent\b", "%"), (r"squared\b", "^2"), (r"cubed\b", "^3"), (r"(?:twice|double)\b", "2 *"),
     (r"(?:the\s+)?square\s+root\s+of\b", "√"), (r"triple\b", "3 *"),
 )  # fmt: skip

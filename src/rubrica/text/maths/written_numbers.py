@@ -39,7 +39,7 @@ _PARTS = {
 }  # fmt: skip
 _KNOWN = {
     "week": 7, "year": 12, "month": 30, "day": 24, "foot": 12, "feet": 12, "inche": 12, "yard": 3, "dice": 6, "die": 6,
-    "card": 52, "alphabet": 26,
+    "card": 52, "alphabet": 26, "dime": 10, "nickel": 5,
 }  # fmt: skip
 
 

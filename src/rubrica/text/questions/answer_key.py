@@ -7,9 +7,9 @@ words alone ("as the chart shows") prove nothing either way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import islice, permutations
 
 from msgspec.structs import replace
 
@@ -18,10 +18,13 @@ from rubrica.text.maths.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.maths.amounts import Amount, amounts_of, is_worth, mentions
 from rubrica.text.maths.arithmetic import Equation, find_equations
 from rubrica.text.maths.conclusion import (
+    SENTENCE,
     Closing,
     calculates,
     closing,
     ends_on,
+    is_beside,
+    is_dismissed,
     results,
     stated_letter,
     stated_value,
@@ -32,20 +35,21 @@ from rubrica.text.maths.inequalities import unfit_inequalities
 from rubrica.text.maths.later_results import later_results, ordinals
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.letter_values import unfit_equations
+from rubrica.text.maths.linear_equation import wrong_moves
 from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import unlike_shares
+from rubrica.text.maths.ratio_shares import uneven_shares, unlike_shares
 from rubrica.text.maths.remarks import without_remarks
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
-from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for_misfit
+from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for_misfit, asks_to_choose
 from rubrica.text.questions.formula_key import ending_option, formula_end
 from rubrica.text.questions.options import letter_of, normal, number_of
 from rubrica.text.questions.question import Question, QuestionFault, names_several
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
-    r"[=^√!²³<>≤≥|]|sqrt|(?:[\d)]\s?|[-+*/(]\s?)[abnpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
+    r"[=^√!²³<>≤≥|]|sqrt|\d\s?[-+−–]\s?\d*π|π\s?[-+−–]|(?:[\d)]\s?|[-+*/(]\s?)[abinpqrtuvwxyzkXYZNPQRKM](?![A-Za-z])|(?<![A-Za-z])[A-Za-z]\s?[-+*/]\s?\d"
 )
 _TELLS = lazy_pattern(r"\b(?:yes|no|it|its|is|are|the|true|false)\b", re.IGNORECASE)  # a sentence, not a formula
 _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
@@ -54,6 +58,15 @@ _UNIT_POWER = lazy_pattern(  # 15 m², 8 cm^3: a unit, not a formula
 _UNKNOWN = lazy_pattern(r"^\s*\$?\s*([a-zA-Z])\s*=\s*(?=[-−$£€\\]?\s?[\d\\])")  # "x = 5" as an option
 _SETS = lazy_pattern(r"(?<![A-Za-z\d])([a-zA-Z])\s*=[^=\n]*=?[^=\n]*$")
 _SOLVED = lazy_pattern(r"\W*[a-zA-Z]\s*=\s*[-−$£€]?\s?\d[\d,.]*\W*")  # nothing but an unknown and its value
+_LINK = lazy_pattern(r"\s?(?:=|→)")
+_MULTIPLE = lazy_pattern(
+    r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?(?:[^=,;\n]{1,40}=\s?)?[$£€]?\Z"
+)
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
+_SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(_PARTS)})\b")
+_MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
+_LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
+MOST_FOUND = 50  # places where a letter has a value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
 
@@ -69,6 +82,8 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
     end, key = _conclusion(question), _numbers(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
+    if asks_to_choose(question.text):
+        return  # then the explanation may go through the options one by one
     options = [_numbers(text) for _, text in question.options]
     if all(options) and not any(_is_named(option, end) for option in options):
         yield QuestionFault("the explanation's result is none of the options", end.shown)
@@ -122,24 +137,41 @@ def _conclusion(question: Question) -> Closing | None:
     end = closing(question.explanation)
     if end is None or asks_for_misfit(question.text) or (end.asides and _names_key(end.asides, question)):
         return None
+    multiple = _MULTIPLE.search(end.text, 0, end.last.start)
+    if multiple and _finds(question, multiple[1]):
+        return None  # 12x = 36, after x = 3 was found
     unknown, asked = _SETS.search(end.text), asked_unknown(question.text)
     return None if asked and unknown and ends_on(end) and unknown[1] != asked else end
 
 
-def _names_key(text: str, question: Question) -> bool:
+def _finds(question: Question, letter: str) -> bool:
+    """Whether the explanation says somewhere that a letter has the value of the key."""
     key = _numbers(question.key or "")
-    return bool(key) and mentions(text, key)
+    found = re.finditer(rf"(?<![\w.]){letter}\s?=(?=\s?[-−]?\d)", question.explanation)
+    said = (amounts_of(question.explanation[each.end() : each.end() + 20])[:1] for each in islice(found, MOST_FOUND))
+    return len(key) == 1 and any(amount.value == key[0].value for amounts in said for amount in amounts)
+
+
+def _names_key(asides: str, question: Question) -> bool:
+    """Whether one of the asides has the key, and does not call it a mistake."""
+    key = _numbers(question.key or "")
+    return bool(key) and any(mentions(each, key) for each in asides.split("\n") if not is_dismissed(each))
 
 
 def unreached_key(question: Question) -> Iterator[QuestionFault]:
     """The explanation calculates, and never comes to the key; told only where nothing clearer can be said."""
-    if _unreached(question) and not any(absent_key(question)) and not any(contradicted_key(question)):
+    if (
+        not asks_to_choose(question.text)
+        and _unreached(question)
+        and not any(absent_key(question))
+        and not any(contradicted_key(question))
+    ):
         yield QuestionFault("the explanation never comes to the key", question.key or "")
 
 
 def _focused(question: Question) -> Question:
     """The question with an explanation that speaks of the way to the answer alone, not of other options."""
-    plain = without_remarks(question.explanation, question.options, question.answer_index)
+    plain = without_remarks(question.explanation, question.options, question.answer_index, question.text)
     return replace(question, explanation=plain)
 
 
@@ -151,8 +183,12 @@ def _unreached(question: Question) -> bool:
     if asks_for_misfit(question.text):
         return False
     end = _conclusion(question)
+    if _lists(key, question):
+        return False
     if not mentions(question.explanation, key):
-        return not _counts(key, end) and (calculates(question.explanation) or (end is not None and end.concludes))
+        if _counts(key, end) or _is_spelt_share(key, question.explanation):
+            return False
+        return calculates(question.explanation) or (end is not None and end.concludes) or _names_another(question)
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
     if wanted:  # beside ordinals, plain numbers say nothing: they count the lines
         closed = ordinals(end.text) if end is not None and end.concludes else ()
@@ -173,6 +209,10 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
     given = set() if _SOLVED.fullmatch(end.text) else {amount.value for amount in amounts_of(question.text)}
     if end.last.value in given and (states or _is_tried(key, question.explanation, given)):
         return False  # a number of the question is where a check of the result ends
+    if len(key) > 1 and _are_worth((end.last,), key):
+        return False  # the last of several: the others were found before
+    if _is_split(end, key, given):
+        return False
     if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
         return False
     holds = _holds(end)
@@ -182,13 +222,35 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
     return holds and not (names_option and _are_worth(key, results(question.explanation)))
 
 
+def _is_split(end: Closing, key: tuple[Amount, ...], given: set[Fraction]) -> bool:
+    """Whether the closing statement splits a number of the question, and the key is a part: 2,400 = 24 × 100."""
+    left, sign, right = end.text.rpartition("=")
+    whole = amounts_of(left)
+    return bool(sign) and len(whole) == 1 and whole[0].value in given and mentions(right, key)
+
+
 def _is_overtaken(question: Question, key: tuple[Amount, ...]) -> bool:
     """Whether the explanation goes on to results that are new after it has named the key for the last time."""
     if _conclusion(question) is None and closing(question.explanation) is not None:
         return False
     unit = re.search(r"[a-zA-Z]{1,12}\W*$", (question.key or "")[key[-1].end :])
     late = later_results(question.explanation, key, question.text, unit[0] if unit else "")
-    return bool(late) and not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+    if not _reaches_another(question, late) and not _is_worked_on(key, late, question.explanation):
+        return False  # what is new may be a check, or something else worth telling
+    return not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+
+
+def _is_worked_on(key: tuple[Amount, ...], late: Sequence[Amount], explanation: str) -> bool:
+    """Whether a sentence has the key together with one of some later results: it may go into that one."""
+    values = {amount.value for amount in late}
+    sentences = (each for line in explanation.splitlines() for each in SENTENCE.split(line))
+    return any(values & {amount.value for amount in amounts_of(each)} and mentions(each, key) for each in sentences)
+
+
+def _reaches_another(question: Question, found: Sequence[Amount]) -> bool:
+    """Whether some amounts have all that an option other than the key consists of."""
+    others = (_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index)
+    return bool(found) and any(option and _are_worth(option, found) for option in others)
 
 
 def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -> bool:
@@ -207,6 +269,29 @@ def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
     """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
     return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
+
+
+def _is_spelt_share(key: tuple[Amount, ...], explanation: str) -> bool:
+    """Whether a percentage or fraction is a share that the explanation has in words: 25% is a quarter."""
+    told = _SHARE.search(explanation)
+    share = key[0].value / 100 if key[0].mark == "%" else key[0].value
+    return len(key) == 1 and told is not None and share == Fraction(1, _PARTS[told[1]])
+
+
+def _names_another(question: Question) -> bool:
+    """Whether the last statement has all numbers of one other option, and not only numbers of the question."""
+    said = SENTENCE.split(without_checks(question.explanation).strip())
+    last = next((each for each in reversed(said) if not is_beside(each)), "")
+    given = {amount.value for amount in amounts_of(question.text)}
+    others = [_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index]
+    named = [each for each in others if each and {amount.value for amount in each} - given and mentions(last, each)]
+    return len(named) == 1
+
+
+def _lists(key: tuple[Amount, ...], question: Question) -> bool:
+    """Whether the explanation answers "how many" with a list as long as the key says, wherever that stands."""
+    lists = _LIST.finditer(question.explanation) if len(key) == 1 and asks_for_count(question.text) else ()
+    return any(len(re.findall(_MEMBER, listed[0])) == key[0].value for listed in lists)
 
 
 def _is_unwritten(question: Question) -> bool:
@@ -282,7 +367,8 @@ def unfit_steps(question: Question) -> list[str]:
     explanation = without_checks(_focused(question).explanation)
     unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
     ranges = unfit_inequalities(explanation, question.key or "")
-    return list(dict.fromkeys((*unfit, *ranges, *wrong_claims(explanation), *wrong_measures(explanation))))
+    moves = wrong_moves(explanation, question.text)
+    return list(dict.fromkeys((*unfit, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation))))
 
 
 def stray_numbers(question: Question) -> list[str]:
@@ -290,14 +376,30 @@ def stray_numbers(question: Question) -> list[str]:
     that are not the question's."""
     explanation = without_checks(_focused(question).explanation)
     stray = unsourced_numbers(explanation, question.text, question.key or "")
-    return [*stray, *unlike_shares(explanation, question.text)]
+    return [*stray, *unlike_shares(explanation, question.text), *uneven_shares(plain_maths(explanation))]
 
 
 def wrong_equations(question: Question) -> list[Equation]:
     """The equations in the explanation and in the key that clearly do not hold."""
     explanation = plain_maths(question.explanation)
     across = [replace(step, text=line) for step, line in continued_equations(explanation) if step.holds is False]
-    return find_wrong_steps(explanation) + across + find_wrong_steps(plain_maths(question.key or ""))
+    return (
+        find_wrong_steps(explanation)
+        + across
+        + _wrong_both_ways(explanation)
+        + find_wrong_steps(plain_maths(question.key or ""))
+    )
+
+
+def _wrong_both_ways(text: str) -> list[Equation]:
+    """The equations with ± that hold neither with a plus nor with a minus in its place."""
+    if "±" not in text:
+        return []
+    plus, minus = (find_equations(text.replace("±", sign)) for sign in "+-")
+    wrong = {(each.start, each.end) for each in minus if each.holds is False}
+    found = [each for each in plus if each.holds is False and (each.start, each.end) in wrong]
+    written = [text[each.start : each.end] for each in found]
+    return [replace(each, text=as_is) for each, as_is in zip(found, written, strict=True) if "±" in as_is]
 
 
 def _is_result(equation: Equation, key: Amount) -> bool:
@@ -315,9 +417,25 @@ def _numbers(option: str) -> tuple[Amount, ...]:
     return tuple(found)
 
 
+def _named_by(end: Closing) -> tuple[Amount, ...]:
+    """The amounts that the closing statement may have for its result."""
+    if not ends_on(end) or not _LINK.search(end.text):
+        return end.amounts
+    passed = (_is_gone_past(end.text, each) for each in end.results)
+    return (*(each for each, over in zip(end.results, passed, strict=True) if not over), end.last)
+
+
+def _is_gone_past(text: str, amount: Amount) -> bool:
+    """Whether what follows makes an amount a step on the way: 10 of "5 → 10 → 20" and of "2b = 10, b = 5"."""
+    if _LINK.match(text, amount.end):
+        return True
+    multiple = _MULTIPLE.search(text, 0, amount.start)
+    return multiple is not None and re.search(rf"(?<![\w.]){multiple[1]}\s?=", text[amount.end :]) is not None
+
+
 def _is_named(option: tuple[Amount, ...], end: Closing) -> bool:
     """Whether the closing statement names an option: what goes into its last equation does not count."""
-    named = (*end.results, end.last) if ends_on(end) and "=" in end.text else end.amounts
+    named = _named_by(end)
     if len(option) > 1 and len(option) == len(named):  # each of them once
         return any(all(map(_is_one, option, order)) for order in permutations(named))
     return bool(option) and all(_among(amount, named) for amount in option)

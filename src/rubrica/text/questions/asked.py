@@ -13,6 +13,7 @@ _MISFIT = lazy_pattern(
 _COUNT = lazy_pattern(
     r"\bhow many\b|\b(?:complete|whole|full|at least|minimum|maximum|fewest|least|most)\b", re.IGNORECASE
 )
+_CHOICE = lazy_pattern(r"\W*which\s+(?:of\b|(?:\w+\s+){0,2}(?:is|are|has|have|can|could|lies?)\b)", re.IGNORECASE)
 _UNKNOWN = lazy_pattern(
     r"\b(?:what\s+is|find|solve\s+for|value\s+of|determine|calculate|then)\s+(?:the\s+value\s+of\s+)?"
     r"([a-zA-Z])\b(?!\s*[-+*/^])"
@@ -26,6 +27,15 @@ def asks_for_misfit(stem: str) -> bool:
     (True, False)
     """
     return _MISFIT.search(stem) is not None
+
+
+def asks_to_choose(stem: str) -> bool:
+    """Whether a question asks which option has a property, so that its explanation may try one after the other.
+
+    >>> asks_to_choose("Which number is a square?"), asks_to_choose("Jo has 9 hats. Which share of 12 is that?")
+    (True, False)
+    """
+    return _CHOICE.match(stem) is not None
 
 
 def asks_for_count(stem: str) -> bool:

@@ -17,6 +17,7 @@ from rubrica.text.questions.asked import asks_for_misfit
 from rubrica.text.questions.question import Question
 
 _REST = lazy_pattern(r"[\s.,!$°)]*(?:[^\W\d_]{2,12}[\s.,!]*){0,3}")  # what may stand after the last formula
+_BRACKETED = lazy_pattern(r"\s\([^\W\d_]{2}[^()\d=]{0,90}\)")  # words alone: why a step is right
 _COMPARES = lazy_pattern(r"[<>≤≥=^√]|[a-zπ]\d|\d[a-zπ]\b")
 _OPEN_ENDS = (*"+-*/×÷^(", " not", " than", " from", " of", " or", " and", " x")
 _CONCLUDES = lazy_pattern(
@@ -120,7 +121,7 @@ def _last_relation(explanation: str, unknowns: frozenset[str]) -> Relation | Non
         for written in reversed(SENTENCE.split(line)):
             if is_label(written.strip()):
                 continue
-            sentence = plain_maths(written)
+            sentence = _BRACKETED.sub("", plain_maths(written))
             found = list(relations_in(sentence, unknowns))
             if is_remark(sentence) or not found:
                 return None
