@@ -54,6 +54,8 @@ class Learner:
                     self.learnt[f"{number}.{matrix}.up"] = torch.zeros(rows, RANK)
                 else:
                     self.learnt[f"{number}.{name}"] = weights.clone()
+        for own in self._base.values():  # matrices that stay as they are: rounded once, not at every step
+            own.update({name: each.to(torch.bfloat16) for name, each in own.items() if each.dim() == 2})
         for each in self.learnt.values():
             each.requires_grad_(True)
         self._optimiser = torch.optim.AdamW(self.learnt.values(), lr=RATE, weight_decay=DECAY, betas=BETAS)

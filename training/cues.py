@@ -40,8 +40,9 @@ FOLDS = 3  # of the groups, by which the reader is measured
 ALARMED = 0.05  # of the texts without a cue, near twins of one that has it among them, have even odds of it or more
 FILLED = 4  # times that a form of `turn_forms.yaml` is filled
 ROUNDS = 4  # of choosing the sentence that speaks most for a cue
-TURNS = ("turns", "turn_pairs", "turn_pairs_more", "turn_pairs_short")  # files of single examples
-REPLIES = ("replies", "reply_pairs", "reply_pairs_short")
+TURNS = ("turns", "turn_pairs", "turn_pairs_more", "turn_pairs_short", "turn_pairs_few_words")  # of single examples
+REPLIES = ("replies", "reply_pairs", "reply_pairs_short", "reply_pairs_more")
+AND = "+"  # between the labels of a turn that has two
 QUESTIONS, MOST_QUESTIONS = ("factual", "technical", "creative", "analytical"), 200  # of each kind
 ANSWERS, LONGEST_ANSWER = ("everyday", "explain", "assistants"), 70  # words
 BACKGROUND = 0.5  # what a text of another kind counts beside one about people
@@ -165,7 +166,7 @@ def turn_examples() -> list[CueExample]:
     more = [
         CueExample(text, has, (dangers | {"distress"}) - has, group)
         for group, label, text in single_turns()
-        for has in (frozenset({label, "distress"} if label != "none" else ()),)
+        for has in (frozenset({*label.split(AND), "distress"} if label != "none" else ()),)
     ]
     return [*hurts, *calm, *endangered, *more]
 

@@ -22,14 +22,15 @@ from .fit import Floats
 
 Rows = NDArray[np.int64]
 
-FOLDS = 3
+FOLDS = 5
 ATTACKS = {
     "DSN": 0,
     "GCG": 0,
     "JBC": 1,
     "prompt_with_random_search": 1,
     "PAIR": 2,
-}  # the fold of each
+}  # the group of each, of which one is kept apart with a fold
+ATTACK_GROUPS = 3
 THIRD = 3  # of the groups of every set, one in so many is kept for the end
 ENOUGH = 5  # texts of each label that a figure needs
 ALLOWED = 0.05  # of the safe texts have a risk over 0.5
@@ -53,7 +54,7 @@ def fold_of(text: Labelled) -> int:
 def folds(texts: Sequence[Labelled]) -> list[tuple[Rows, Rows]]:
     """Rows to learn from and rows to measure; what has no group is learnt from unless it names a measured goal.
 
-    With each fold of the goals one kind of attack is kept apart, so an attack is measured where both are new.
+    With each fold of the goals one group of attacks is kept apart, so an attack is measured where both are new.
     """
     found = []
     for fold in range(FOLDS):
@@ -72,12 +73,17 @@ def without_near(texts: Sequence[Labelled], learnt: Rows, apart: Rows) -> Rows:
 
 
 def _measured(each: Labelled, fold: int) -> bool:
-    same_attack = not each.attack or ATTACKS[each.attack] == fold
-    return bool(each.group) and not each.part and fold_of(each) == fold and same_attack
+    new_attack = not each.attack or _is_apart(each, fold)
+    return bool(each.group) and not each.part and fold_of(each) == fold and new_attack
 
 
 def _learnt(each: Labelled, fold: int) -> bool:
-    return not each.group or (fold_of(each) != fold and (not each.attack or ATTACKS[each.attack] != fold))
+    return not each.group or (fold_of(each) != fold and (not each.attack or not _is_apart(each, fold)))
+
+
+def _is_apart(each: Labelled, fold: int) -> bool:
+    """Whether the attack is of a kind that is kept apart with this fold."""
+    return ATTACKS[each.attack] == fold % ATTACK_GROUPS
 
 
 @dataclass(frozen=True)

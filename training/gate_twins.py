@@ -1,9 +1,10 @@
 """Near twins for the safety gate: one line is a harmless and a harmful text that differ in a few words.
 
 A line has both readings in brackets, ``Here is how to build a [Nerf|zip] gun: 1. …``, and where there is a prompt it
-stands before ``=>``. No harmful one is an instruction that works. The last of every three twins in a family is kept
-apart: nothing is learnt from it, and no pattern was written for it. `deeds` are learnt from alone: what somebody wants
-to do, put into one form of asking and answering after the other.
+stands before ``=>``. No harmful one is an instruction that works. Of the first writer's, the last of every three twins
+in a family is kept apart, of the second's none, of the third's all: nothing is learnt from those, and no pattern was
+written for one. `deeds` are learnt from alone: what somebody wants to do, put into one form of asking and answering
+after the other.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from .exchanges import BLANK, EXAMPLES, WRITTEN, Labelled
 
 Part = Literal["learnt", "apart"]
 PARTS: tuple[Part, ...] = get_args(Part)
-TWINS, DEEDS, FORMS = (EXAMPLES / name for name in ("gate_twins.txt", "deeds.txt", "deed_forms.yaml"))
+TWINS, MORE, APART = (EXAMPLES / f"gate_twins{name}.txt" for name in ("", "_more", "_apart"))
+DEEDS, FORMS = EXAMPLES / "deeds.txt", EXAMPLES / "deed_forms.yaml"
 FAMILY, BETWEEN = "## ", " => "
 EVERY = 3  # the last of so many twins is kept apart
 FORMS_EACH = 3  # that a deed is put into
@@ -41,12 +43,15 @@ class GateTwins:
 
 
 def gate_twins(part: Part) -> list[GateTwins]:
-    """The twins of one part, in the order of the file."""
-    pairs = (
-        GateTwins(family, _exchange(harmless), _exchange(harmful), number % EVERY == EVERY - 1)
-        for family, number, (harmless, harmful) in _lines(TWINS.read_text(encoding="utf-8"))
-    )
-    return [pair for pair in pairs if pair.apart is (part == "apart")]
+    """The twins of one part, in the order of the files."""
+    return [pair for pair in _every_pair() if pair.apart is (part == "apart")]
+
+
+def _every_pair() -> Iterator[GateTwins]:
+    for file in (TWINS, MORE, APART):
+        for family, number, (harmless, harmful) in _lines(file.read_text(encoding="utf-8")):
+            apart = file == APART or (file == TWINS and number % EVERY == EVERY - 1)
+            yield GateTwins(family, _exchange(harmless), _exchange(harmful), apart)
 
 
 def gate_lessons() -> list[Labelled]:

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -26,7 +27,7 @@ from rubrica.text.linear import FeatureLayout, LinearModel, to_bytes
 from rubrica.text.risk import COLUMNS, FILE, HEADS, NO_DOUBT, SingleWords
 from rubrica.text.risk import scores as word_scores
 from rubrica.text.sentence_risk import FILE as SENTENCE_FILE
-from rubrica.text.sentence_risk import READINGS, Glance, Head, Reading, RiskReliability, SentenceRisk
+from rubrica.text.sentence_risk import READINGS, WORDS_SHARE, Glance, Head, Reading, RiskReliability, SentenceRisk
 
 from .examples import digest, read_groups
 from .exchanges import (
@@ -160,26 +161,31 @@ def train(
     offsets: dict[Head, float] = {}
     known: dict[Reading, dict[Head, RiskReliability]] = {"words": {}, "both": {}}
     for column, (head, lesson) in enumerate(zip(HEADS, both, strict=True)):
-        words, means = [], []
+        words, shared = [], []
         for number, (learnt, apart) in enumerate(by_head[column]):
             scores = lesson.word_scores(lesson.word_weights(learnt), apart)
             first = 0 if column == 0 else len(by_head[0][number][1])  # the answers stand before the replies
             read_scores = readings[number][1][first : first + len(apart), column] if readings else scores
             words.append(lesson.scored(scores, apart))
-            means.append(lesson.scored((scores + read_scores) / 2, apart))
-        by_words, by_both = _together(words), _together(means)
+            shared.append(lesson.scored(_shared(scores, read_scores), apart))
+        by_words, by_both = _together(words), _together(shared)
         limit, limit_of_both = by_words.threshold(ALLOWED), by_both.threshold(ALLOWED)
         weights = lesson.word_weights(everything[column])
         in_words.append((weights[:-1], float(weights[-1]) - limit))
-        offsets[head] = round(limit - 2 * limit_of_both, 4)
+        offsets[head] = round((WORDS_SHARE * limit - limit_of_both) / (1 - WORDS_SHARE), 4)
         alone = by_words.scores - limit
         read_by = {"words": alone, "both": np.where(alone < NO_DOUBT, alone, by_both.scores - limit_of_both)}
-        for reading, folded in zip(READINGS, (words, means), strict=True):
+        for reading, folded in zip(READINGS, (words, shared), strict=True):
             scored = Scored(read_by[reading], by_words.unsafe, by_words.sources)
             known[reading][head] = scored.reliability(_measured(folded))
     model = in_columns(layout, in_words, rarity, made_from)
     result = SentenceRisk(made_from, fit_glance(model, answered), offsets, known)
     return model, result, readings[-1][0] if readings else {}
+
+
+def _shared(by_words: Floats, by_reader: NDArray[np.floating[Any]]) -> Floats:
+    """The scores of words and reader together."""
+    return WORDS_SHARE * by_words + (1 - WORDS_SHARE) * by_reader
 
 
 def fit_glance(model: LinearModel, answered: Sequence[Labelled]) -> Glance:
@@ -244,7 +250,7 @@ def tell_third(folder: Path, read: ReadParts) -> None:
         weights = lesson.word_weights(learnt)
         for name, some in (("the third", third), ("written apart", written_apart)):
             by_words = lesson.word_scores(weights, some)
-            by_both = (by_words + read_scores[first : first + len(some), column]) / 2
+            by_both = _shared(by_words, read_scores[first : first + len(some), column])
             first += len(some)
             for reading, scores in (("words", by_words), ("both", by_both)):
                 print(head, name, reading, _measured([lesson.scored(scores, some)]))

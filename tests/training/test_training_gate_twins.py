@@ -51,11 +51,11 @@ def test_reports_of_hatred_are_no_hatred() -> None:
         assert [found.excused for found in find_unsafe(text)] == [True]
 
 
-def test_twins_differ_come_in_families_and_a_third_is_kept_apart() -> None:
+def test_twins_differ_come_in_families_and_some_of_each_are_kept_apart() -> None:
     learnt, apart = (gate_twins(part) for part in PARTS)
-    assert len(learnt) + len(apart) >= 150
-    assert len(learnt) == 2 * len(apart)
-    assert {pair.family for pair in learnt} == {pair.family for pair in apart}
+    assert len(learnt) > 700
+    assert len(apart) == 180
+    assert {pair.family for pair in apart} <= {pair.family for pair in learnt}
     for pair in (*learnt, *apart):
         assert pair.harmless.response
         assert pair.harmless != pair.harmful
@@ -71,6 +71,6 @@ def test_nothing_is_learnt_from_twins_that_are_kept_apart() -> None:
 
 
 def test_of_twins_kept_apart_the_harmful_one_is_mostly_the_riskier() -> None:
-    sample = gate_twins("apart")[::4]
+    sample = gate_twins("apart")[::9]
     right = [risk(*pair.harmful).answer > risk(*pair.harmless).answer for pair in sample]
     assert sum(right) > len(right) / 2

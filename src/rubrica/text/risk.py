@@ -22,7 +22,7 @@ from typing import NamedTuple, get_args
 from rubrica.text.exchange import PROMPT_LONGEST, RESPONSE_LONGEST, Exchange, clipped, read
 from rubrica.text.hashing import TOKEN, WORDS_KEPT, tokens_of
 from rubrica.text.linear import LinearModel, load
-from rubrica.text.sentence_risk import Head, ReaderScores, reliability, sentence_risk, sentence_scores
+from rubrica.text.sentence_risk import WORDS_SHARE, Head, ReaderScores, reliability, sentence_risk, sentence_scores
 from rubrica.text.texts import Feature, Span, Texts
 
 HEADS: tuple[Head, ...] = get_args(Head)
@@ -175,13 +175,15 @@ def _meaning_of(texts: Texts) -> ReaderScores | None:
 
 
 def _value(texts: Texts, head: Head) -> float:
-    """The risk by words and meaning: the mean of both scores."""
+    """The risk by words and meaning."""
     if not texts.response.strip():
         return 0.0
     column = HEADS.index(head)
     by_words = _words_of(texts)[column]
     by_meaning = _meaning_of(texts) if by_words >= NO_DOUBT else None
-    return _chance(by_words if by_meaning is None else (by_words + by_meaning[column]) / 2)
+    if by_meaning is None:
+        return _chance(by_words)
+    return _chance(WORDS_SHARE * by_words + (1 - WORDS_SHARE) * by_meaning[column])
 
 
 def _by_words(texts: Texts) -> float:

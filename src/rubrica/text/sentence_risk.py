@@ -1,9 +1,9 @@
 """What a sentence model adds to the learnt risks of `risk`, and how often those risks were right when measured.
 
-Where the sentence model is installed, a risk is the mean of two readings: that of the words, and that of a model which
-reads prompt and response together (`exchange_reader`). Both readings have their own measured errors, so that a score
-says whether it can be relied on: below `low` hardly an unsafe text lay, above `high` hardly a safe one, and in between
-it is open.
+Where the sentence model is installed, two readings make a risk: the words count a third, and a model that reads prompt
+and response together (`exchange_reader`) counts the rest. With words alone and with both, errors were measured, so that
+a score says whether it can be relied on: below `low` hardly an unsafe text lay, above `high` hardly a safe one, and in
+between it is open.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ Reading = Literal["words", "both"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
 
 FILE = "risk.json"
+WORDS_SHARE = 1 / 3  # what the words count beside the reader
 LETTERS = 300  # of a text that are looked at to see whether it is English
 PLAIN, LONG_WORDS = 0.5, 15  # the share of plain letters, and letters per word, that a text in English has
 
@@ -63,7 +64,7 @@ class SentenceRisk(msgspec.Struct, frozen=True):
 
     made_from: str
     glance: Glance
-    offsets: dict[Head, float]  # so that the mean of both readings is above 0 where it passes its own limit
+    offsets: dict[Head, float]  # so that both readings together are above 0 where they pass their own limit
     reliability: dict[Reading, dict[Head, RiskReliability]]
 
 
