@@ -53,6 +53,7 @@ _MULTIPLE = lazy_pattern(
 )
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
 _SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(_PARTS)})\b")
+_FACTORIAL = lazy_pattern(r"\d+(?=[\s)}]{0,2}!)")
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
 MOST_FOUND = 50  # places where a letter has a value
@@ -281,23 +282,18 @@ def _lists(key: tuple[Amount, ...], question: Question) -> bool:
 
 
 def _is_unwritten(question: Question) -> bool:
-    """Whether the key is a formula that an explanation full of equations never has, or does not end on."""
+    """Whether the key is a formula that an explanation does not end on, or one with numbers that it never has."""
     end = formula_end(question)
     if end is not None and (end.options or end.near):
         return question.answer_index not in end.options
     key = _UNIT_POWER.sub("", question.key or "")
     if len(key) > _ROOM or not _FORMULA.search(key) or _TELLS.search(key) or "=" not in question.explanation:
         return False
-    squeezed = _squeezed(question.explanation)
     if "!" in key:
-        return "!" in squeezed and any(part not in squeezed for part in re.findall(r"\d+!", key))
-    if "=" in key:  # it may be put together from what was found: then its numbers are there
-        return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
-    return _squeezed(key) not in squeezed
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\s*∗·()\[\]{}$,\\]|left|right", "", text.casefold().replace("−", "-").replace("–", "-"))
+        named = set(_FACTORIAL.findall(question.explanation))
+        return bool(named) and not named.issuperset(_FACTORIAL.findall(key))
+    # It may be put together from what was found, or be written in another way: then its numbers are there.
+    return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
 
 
 def _are_worth(key: tuple[Amount, ...], found: Iterable[Amount]) -> bool:
