@@ -235,7 +235,7 @@ IN_NOTATION = (
     ),
 )  # fmt: skip
 
-BESIDE_THE_WAY = (
+BESIDE_THE_WAY: tuple[StyledQuestion, ...] = (
     _styled(
         "A jar holds 3 red, 7 blue and 5 white buttons. What is the probability of a white one?",
         "1/5 | 1/3 | 5/10 | 7/15 | 1/2", "B",

@@ -137,8 +137,8 @@ def test_a_step_must_leave_the_range_of_the_key_the_same() -> None:
         (("m = r/3 + 2", "m = (r - 2)/3", "m = 3r - 2", "m = r - 6", "m = 3r + 2"), "B", "r - 2 = 3m so m = (r-2)/3"),
         (("y < 2", "y > 2", "y < -2", "y > -2", "y > 8"), "D", "-4y < 8, turn the sign, so y > -2"),
         (("(2, 5)", "(-2, 5)", "(2, -5)", "(-2, -5)", "(5, 2)"), "C", "Only the sign of y changes, giving (2, -5)."),
-        (("Sunday", "Monday", "Friday", "Tuesday", "Thursday"), "E", "16 = 2*7 + 2. Two days on is Thursday."),
         (("1 h", "1 h 20 min", "1 h 40 min", "2 h", "2 h 10 min"), "C", "4 x 25 = 100 min which is 1 h 40 min"),
+        (("Sunday", "Monday", "Friday", "Tuesday", "Thursday"), "E", "16 = 2*7 + 2, so the answer is Thursday."),
         (("4√2", "2√8", "6√2", "3√8", "8√3"), "C", "√72 = √36 x √2 = 6√2"),
         (
             ("gain of 3", "loss of 3", "no gain, no loss", "gain of 6"),
@@ -171,6 +171,31 @@ def test_a_key_is_held_against_the_formula_or_words_that_an_explanation_ends_on(
 )
 def test_an_option_that_is_denied_or_told_of_is_not_what_an_explanation_arrives_at(explanation: str) -> None:
     assert not rejecting(explanation, ("Sydney", "Melbourne", "Canberra", "Perth"), "C", "What is Australia's capital?")
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "explanation"),
+    [
+        (
+            ("Sunday", "Monday", "Friday", "Tuesday", "Thursday"),
+            "E",
+            "16 = 2*7 + 2, so Thursday. What is two days before that is Tuesday.",
+        ),
+        (("(x - 4)(x - 5)", "(x + 4)(x + 5)", "(x - 2)(x - 10)"), "A", "4 + 5 = 9 and 4*5 = 20: x minus 4, x minus 5."),
+        (("6!/3!", "6!", "3!", "9!"), "A", "In all 6 ! orders, of which 3 ! = 6 are alike."),
+    ],
+)
+def test_a_key_that_an_explanation_has_in_another_form_is_not_unreached(
+    options: tuple[str, ...], key: str, explanation: str
+) -> None:
+    assert not rejecting(explanation, options, key)
+
+
+def test_a_statement_that_begins_with_what_was_given_counts() -> None:
+    explanation = "4 took 4 × 400 = 1600. All took 4800 + 1600 = 6400. If there were 8000, 8000 - 6400 = 1600 remain."
+    options = ("2000", "1600", "1602", "1595", "0")
+    told = [rejecting(explanation, options, letter, "There were 8000. How many remain?") for letter in "ABCDE"]
+    assert told == [True, False, True, True, True]
 
 
 def test_letters_that_stand_for_ever_longer_expressions_and_endless_chains_are_left_after_some_steps() -> None:

@@ -18,7 +18,7 @@ _ABOUT_OTHERS = lazy_pattern(
     r"\b(?:other|wrong|incorrect|remaining)\s+(?:options?|choices?|answers?)\b|"
     r"\b(?:students?|learners?|those|anyone)\s+who\s+(?:(?:answer|pick|choose|chose|select|get|got)(?:ed)?\s+(?:[A-J]\b|[$€£]?\d)"
     r"|(?:add|subtract|multipl|divid|forg[eo]t))"
-    r"|\bdistractors?\b|\bif\s+(?:it|there|they)\s+(?:were|was|had)\b|^\W*compare\b",
+    r"|\bdistractors?\b|^\W*compare\b",
     re.IGNORECASE,
 )
 _LABEL = lazy_pattern(r"\W*(?:(?:[Oo]ption|[Cc]hoice)\s+\(?([A-J])\b|\(?([A-J])(?:\)|:)(?=\s))")

@@ -14,9 +14,8 @@ from itertools import islice, permutations
 from msgspec.structs import replace
 
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.maths.amounts import Amount, amounts_of, is_worth, mentions
-from rubrica.text.maths.arithmetic import Equation, find_equations
+from rubrica.text.maths.arithmetic import find_equations
 from rubrica.text.maths.conclusion import (
     SENTENCE,
     Closing,
@@ -30,18 +29,8 @@ from rubrica.text.maths.conclusion import (
     stated_value,
     without_checks,
 )
-from rubrica.text.maths.continued_lines import continued_equations
-from rubrica.text.maths.inequalities import unfit_inequalities
 from rubrica.text.maths.later_results import later_results, ordinals
-from rubrica.text.maths.latex import plain_maths
-from rubrica.text.maths.letter_values import unfit_equations
-from rubrica.text.maths.linear_equation import wrong_moves
-from rubrica.text.maths.measure_claims import wrong_measures
-from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import uneven_shares, unlike_shares
 from rubrica.text.maths.remarks import without_remarks
-from rubrica.text.maths.solution import find_wrong_steps
-from rubrica.text.maths.word_claims import wrong_claims
 from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for_misfit, asks_to_choose
 from rubrica.text.questions.formula_key import ending_option, formula_end
 from rubrica.text.questions.options import letter_of, normal, number_of
@@ -64,6 +53,7 @@ _MULTIPLE = lazy_pattern(
 )
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
 _SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(_PARTS)})\b")
+_FACTORIAL = lazy_pattern(r"\d+(?=[\s)}]{0,2}!)")
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
 MOST_FOUND = 50  # places where a letter has a value
@@ -78,13 +68,13 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
         if letter_of(question.answer) is None and len(question.answer) <= 200 and not names_several(question):
             yield QuestionFault("the answer is none of the options", question.answer)
         return
-    question = _focused(question)
-    end, key = _conclusion(question), _numbers(question.key or "")
+    question = focused(question)
+    end, key = _conclusion(question), option_amounts(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
         return
     if asks_to_choose(question.text):
         return  # then the explanation may go through the options one by one
-    options = [_numbers(text) for _, text in question.options]
+    options = [option_amounts(text) for _, text in question.options]
     if all(options) and not any(_is_named(option, end) for option in options):
         yield QuestionFault("the explanation's result is none of the options", end.shown)
 
@@ -106,7 +96,7 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
         if value:
             return
     named = letter is not None
-    question = _focused(question)
+    question = focused(question)
     ended = ending_option(question)
     if ended is not None:
         if ended != question.answer_index:
@@ -118,11 +108,10 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
             yield QuestionFault("the explanation arrives at another option", formula.shown)
         return
     end = _conclusion(question)
-    key = _numbers(question.key or "")
+    key = option_amounts(question.key or "")
     if end is None or _is_last(key, end) or (_is_named(key, end) and (named or not _is_rounded(key, end))):
         return
-    others = [text for place, (_, text) in enumerate(question.options) if place != question.answer_index]
-    reached = [text for text in others if _is_last(_numbers(text), end)]
+    reached = [each for each in _others(question) if _is_last(each, end)]
     concludes = end.concludes or (len(end.amounts) == 1 and ends_on(end))
     if not key:
         concludes = ends_on(end) and _is_plain(question.key or "")
@@ -146,7 +135,7 @@ def _conclusion(question: Question) -> Closing | None:
 
 def _finds(question: Question, letter: str) -> bool:
     """Whether the explanation says somewhere that a letter has the value of the key."""
-    key = _numbers(question.key or "")
+    key = option_amounts(question.key or "")
     found = re.finditer(rf"(?<![\w.]){letter}\s?=(?=\s?[-−]?\d)", question.explanation)
     said = (amounts_of(question.explanation[each.end() : each.end() + 20])[:1] for each in islice(found, MOST_FOUND))
     return len(key) == 1 and any(amount.value == key[0].value for amounts in said for amount in amounts)
@@ -154,7 +143,7 @@ def _finds(question: Question, letter: str) -> bool:
 
 def _names_key(asides: str, question: Question) -> bool:
     """Whether one of the asides has the key, and does not call it a mistake."""
-    key = _numbers(question.key or "")
+    key = option_amounts(question.key or "")
     return bool(key) and any(mentions(each, key) for each in asides.split("\n") if not is_dismissed(each))
 
 
@@ -169,15 +158,15 @@ def unreached_key(question: Question) -> Iterator[QuestionFault]:
         yield QuestionFault("the explanation never comes to the key", question.key or "")
 
 
-def _focused(question: Question) -> Question:
+def focused(question: Question) -> Question:
     """The question with an explanation that speaks of the way to the answer alone, not of other options."""
     plain = without_remarks(question.explanation, question.options, question.answer_index, question.text)
     return replace(question, explanation=plain)
 
 
 def _unreached(question: Question) -> bool:
-    question = _focused(question)
-    key = _numbers(question.key or "")
+    question = focused(question)
+    key = option_amounts(question.key or "")
     if not key:
         return _is_unwritten(question)
     if asks_for_misfit(question.text):
@@ -249,8 +238,7 @@ def _is_worked_on(key: tuple[Amount, ...], late: Sequence[Amount], explanation: 
 
 def _reaches_another(question: Question, found: Sequence[Amount]) -> bool:
     """Whether some amounts have all that an option other than the key consists of."""
-    others = (_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index)
-    return bool(found) and any(option and _are_worth(option, found) for option in others)
+    return bool(found) and any(option and _are_worth(option, found) for option in _others(question))
 
 
 def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -> bool:
@@ -283,9 +271,8 @@ def _names_another(question: Question) -> bool:
     said = SENTENCE.split(without_checks(question.explanation).strip())
     last = next((each for each in reversed(said) if not is_beside(each)), "")
     given = {amount.value for amount in amounts_of(question.text)}
-    others = [_numbers(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index]
-    named = [each for each in others if each and {amount.value for amount in each} - given and mentions(last, each)]
-    return len(named) == 1
+    named = (each for each in _others(question) if {amount.value for amount in each} - given)
+    return sum(mentions(last, each) for each in named) == 1
 
 
 def _lists(key: tuple[Amount, ...], question: Question) -> bool:
@@ -295,23 +282,18 @@ def _lists(key: tuple[Amount, ...], question: Question) -> bool:
 
 
 def _is_unwritten(question: Question) -> bool:
-    """Whether the key is a formula that an explanation full of equations never has, or does not end on."""
+    """Whether the key is a formula that an explanation does not end on, or one with numbers that it never has."""
     end = formula_end(question)
     if end is not None and (end.options or end.near):
         return question.answer_index not in end.options
     key = _UNIT_POWER.sub("", question.key or "")
     if len(key) > _ROOM or not _FORMULA.search(key) or _TELLS.search(key) or "=" not in question.explanation:
         return False
-    squeezed = _squeezed(question.explanation)
     if "!" in key:
-        return "!" in squeezed and any(part not in squeezed for part in re.findall(r"\d+!", key))
-    if "=" in key:  # it may be put together from what was found: then its numbers are there
-        return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
-    return _squeezed(key) not in squeezed
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\s*∗·()\[\]{}$,\\]|left|right", "", text.casefold().replace("−", "-").replace("–", "-"))
+        named = set(_FACTORIAL.findall(question.explanation))
+        return bool(named) and not named.issuperset(_FACTORIAL.findall(key))
+    # It may be put together from what was found, or be written in another way: then its numbers are there.
+    return not all(mentions(question.explanation, (amount,)) for amount in amounts_of(key))
 
 
 def _are_worth(key: tuple[Amount, ...], found: Iterable[Amount]) -> bool:
@@ -347,67 +329,7 @@ def duplicated_key(question: Question) -> Iterator[QuestionFault]:
             yield QuestionFault(f"option {label} says the same as the key", text)
 
 
-def miscalculated_key(question: Question) -> Iterator[QuestionFault]:
-    """An equation that does not hold has the key for its result."""
-    key = _numbers(question.key or "")
-    if len(key) != 1:
-        return
-    for equation in wrong_equations(question):
-        if _is_result(equation, key[0]):
-            yield QuestionFault("the key is the result of a wrong equation", equation.text)
-
-
-def unfit_steps(question: Question) -> list[str]:
-    """The steps of the explanation that cannot be: equations with letters that do not fit the values, or the other
-    forms, that it gives them, and claims in words or ratios that do not hold."""
-    texts = [text for _, text in question.options]
-    unknowns = unknowns_of(question.text, question.explanation, *texts)
-    key = read_relation(question.key or "", unknowns)
-    formulas = key is not None and any(len(side) > 1 and letters_of(side) for side in key.sides)
-    explanation = without_checks(_focused(question).explanation)
-    unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
-    ranges = unfit_inequalities(explanation, question.key or "")
-    moves = wrong_moves(explanation, question.text)
-    return list(dict.fromkeys((*unfit, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation))))
-
-
-def stray_numbers(question: Question) -> list[str]:
-    """The number of the explanation that comes from nowhere, where all others have a source, and shares of a ratio
-    that are not the question's."""
-    explanation = without_checks(_focused(question).explanation)
-    stray = unsourced_numbers(explanation, question.text, question.key or "")
-    return [*stray, *unlike_shares(explanation, question.text), *uneven_shares(plain_maths(explanation))]
-
-
-def wrong_equations(question: Question) -> list[Equation]:
-    """The equations in the explanation and in the key that clearly do not hold."""
-    explanation = plain_maths(question.explanation)
-    across = [replace(step, text=line) for step, line in continued_equations(explanation) if step.holds is False]
-    return (
-        find_wrong_steps(explanation)
-        + across
-        + _wrong_both_ways(explanation)
-        + find_wrong_steps(plain_maths(question.key or ""))
-    )
-
-
-def _wrong_both_ways(text: str) -> list[Equation]:
-    """The equations with ± that hold neither with a plus nor with a minus in its place."""
-    if "±" not in text:
-        return []
-    plus, minus = (find_equations(text.replace("±", sign)) for sign in "+-")
-    wrong = {(each.start, each.end) for each in minus if each.holds is False}
-    found = [each for each in plus if each.holds is False and (each.start, each.end) in wrong]
-    written = [text[each.start : each.end] for each in found]
-    return [replace(each, text=as_is) for each, as_is in zip(found, written, strict=True) if "±" in as_is]
-
-
-def _is_result(equation: Equation, key: Amount) -> bool:
-    value = number_of(equation.right)
-    return value is not None and value == key.value
-
-
-def _numbers(option: str) -> tuple[Amount, ...]:
+def option_amounts(option: str) -> tuple[Amount, ...]:
     """The amounts an option consists of: "24", "Rs.20,000", "13:4"; none where words or a formula count as well."""
     option = _UNKNOWN.sub("", _UNIT_POWER.sub("", option))
     found = amounts_of(option)
@@ -415,6 +337,11 @@ def _numbers(option: str) -> tuple[Amount, ...]:
     if not found or len(found) > _MOST_NUMBERS or len(option) > used + _ROOM or _FORMULA.search(option):
         return ()
     return tuple(found)
+
+
+def _others(question: Question) -> list[tuple[Amount, ...]]:
+    """The amounts of each option apart from the key."""
+    return [option_amounts(text) for place, (_, text) in enumerate(question.options) if place != question.answer_index]
 
 
 def _named_by(end: Closing) -> tuple[Amount, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.algebra import Relation, are_same, read_relation, relations_in, unknowns_of
 from rubrica.text.maths.amounts import amounts_of
-from rubrica.text.maths.conclusion import SENTENCE, calculates, is_label, is_remark, without_checks
+from rubrica.text.maths.conclusion import SENTENCE, is_label, is_remark, without_checks
 from rubrica.text.maths.equation_sides import OPERATIVE, listed_words
 from rubrica.text.maths.latex import plain_maths
 from rubrica.text.questions.asked import asks_for_misfit
@@ -20,17 +20,15 @@ _REST = lazy_pattern(r"[\s.,!$°)]*(?:[^\W\d_]{2,12}[\s.,!]*){0,3}")  # what may
 _BRACKETED = lazy_pattern(r"\s\([^\W\d_]{2}[^()\d=]{0,90}\)")  # words alone: why a step is right
 _COMPARES = lazy_pattern(r"[<>≤≥=^√]|[a-zπ]\d|\d[a-zπ]\b")
 _OPEN_ENDS = (*"+-*/×÷^(", " not", " than", " from", " of", " or", " and", " x")
-_CONCLUDES = lazy_pattern(
-    r"\b(?:so|thus|hence|therefore)\b[^.;]{0,30}$|\b(?:answer|biggest|largest|smallest|least)\s+is\s$"
-)
-_DENIES = lazy_pattern(r"\b(?:not|never|no|nor|neither|than|unlike|without|cannot)\b|n['’]t\b")
+_CONCLUDES = lazy_pattern(r"\b(?:answer|biggest|largest|smallest|least)\s+is:?\s$")
 _LED_TO = listed_words("so is are be hence thus therefore gives get left with becomes equals to : = , => -> ⇒ →")
 
 
 def ending_option(question: Question) -> int | None:
-    """The option whose words the last statement ends on, where it concludes or calculates; None where that is unclear.
+    """The option that the last statement ends on, as it is written; None where that is unclear.
 
-    A number alone is no such option: many a statement ends on one by chance.
+    A number alone is no such option, and words are one only where they are called the answer: many a statement ends on
+    either by chance.
     """
     if asks_for_misfit(question.text):
         return None
@@ -38,7 +36,7 @@ def ending_option(question: Question) -> int | None:
     found = [
         (len(text), place)
         for place, text in enumerate(_words(text) for _, text in question.options)
-        if text and last.endswith(text) and _stands_alone(text, last[: -len(text)], question.explanation)
+        if text and last.endswith(text) and _stands_alone(text, last[: -len(text)])
     ]
     return max(found)[1] if found else None
 
@@ -57,16 +55,14 @@ def _words(text: str) -> str:
     return " ".join(plain.split()).strip(" .,;!$")
 
 
-def _stands_alone(option: str, before: str, explanation: str) -> bool:
+def _stands_alone(option: str, before: str) -> bool:
     """Whether an option at the end of a statement is what it says, rather than a part of it."""
     if len(before.rstrip()) == len(before) and before[-1:].isalnum():
         return False
     if any(sign.isdigit() for sign in option):
         plain = len(amounts_of(option)) == 1 and not _COMPARES.search(option)
         return not plain and not before.rstrip().endswith(_OPEN_ENDS)
-    if _DENIES.search(before):
-        return False
-    return _CONCLUDES.search(before) is not None or (calculates(explanation) and before.endswith((" is ", " are ")))
+    return _CONCLUDES.search(before) is not None
 
 
 class FormulaEnd(msgspec.Struct, frozen=True):

@@ -15,13 +15,10 @@ from rubrica.text.questions.answer_key import (
     absent_key,
     contradicted_key,
     duplicated_key,
-    miscalculated_key,
     option_key,
-    stray_numbers,
-    unfit_steps,
     unreached_key,
-    wrong_equations,
 )
+from rubrica.text.questions.explanation_steps import miscalculated_key, stray_numbers, unfit_steps, wrong_equations
 from rubrica.text.questions.impossible import impossible_key
 from rubrica.text.questions.options import letter_of, number_of
 from rubrica.text.questions.question import Question, QuestionFault, read_question
