@@ -161,10 +161,7 @@ def _why(
     if weighing.decided is not None:
         fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
         gates_text = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
-        ends = _within(Interval.of(*weighing.bounds))
-        return (
-            f"{gates_text}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
-        )
+        return f"{gates_text}whatever the exact scores are, the verdict is {weighing.decided}"
     possible = either(weighing.verdicts) + _ruled_out(weighing, decision, names, doubts)
     causes = [f"no score for {', '.join(missing)}"] if missing else []
     causes += dict.fromkeys(doubts.unread.values())
