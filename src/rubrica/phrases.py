@@ -83,6 +83,15 @@ def count_of(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
+def either(items: Sequence[str]) -> str:
+    """One of several.
+
+    >>> either(["accept", "revise", "reject"]), either(["pass", "fail"]), either(["pass"])
+    ('accept, revise or reject', 'pass or fail', 'pass')
+    """
+    return " or ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+
+
 _KINDS = {
     "string": "text",
     "bytes": "text",

@@ -69,7 +69,9 @@ def test_rules_alone_ship_no_prompt(cli: Cli, replies: tuple[str, str]) -> None:
     told = json.loads(done.stdout)
     assert (done.exit_code, told["decision"]) == (100, "inconclusive")
     assert told["mean"] > 0.9
-    assert "--judge" in told["reason"]
+    assert told["reason"].endswith("a judge can tell")
+    printed = cli("companion", "evaluate", "--prompt", "Be Mira.", "--model", replies[0], "-s", "support")
+    assert "a judge can tell. --judge MODEL asks a model." in " ".join(printed.stdout.split())
 
 
 def test_a_prompt_that_needs_revision_exits_with_100_and_says_why(

@@ -21,6 +21,23 @@ def test_one_response_shows_score_verdict_and_dimensions(cli: Cli, tiny: Path) -
         assert expected in result.stdout
 
 
+def test_an_open_verdict_names_its_way_out_and_every_range_once(cli: Cli) -> None:
+    result = cli("eval", "-r", "answer-quality", "-p", "What is the capital of France?", "--response", "Paris.")
+    assert "--judge MODEL asks a model." in result.stdout
+    assert "(1–10) / 10" in result.stdout
+    assert "known within 1 to" not in result.stdout
+
+
+def test_a_narrower_range_keeps_its_reason_and_a_gate_is_explained_once(cli: Cli) -> None:
+    pair = ("-c", "question_type=FACTUAL")
+    result = cli("eval", "-r", "answer-quality", "-p", "What is 2 + 2?", "--response", "2 + 2 = 5", *pair)
+    told = " ".join(result.stdout.replace("│", " ").split())
+    assert "--judge" not in told  # the verdict is certain
+    assert "2.5 (1–2.5) / 10" in told
+    assert "range: another result" in told
+    assert told.count("an answer with serious errors stays just under the pass mark") == 1
+
+
 def test_json_prints_the_evaluation_alone(cli: Cli, tiny: Path) -> None:
     result = cli("eval", "-r", tiny, "--response", GOOD, "--json")
     evaluation = Evaluation.from_json(result.stdout)

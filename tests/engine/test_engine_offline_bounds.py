@@ -51,7 +51,25 @@ def test_a_verdict_that_a_reader_could_change_is_inconclusive_and_says_what_help
     assert (found.score, found.bounds, found.verdict) == (60.0, (40.0, 70.0), "inconclusive")
     assert "brevity 4 to 7" in found.reason
     assert "pass or fail" in found.reason
-    assert "--judge" in found.reason
+    assert found.reason.endswith("a judge can tell")
+    assert "--judge" not in found.reason  # an option of the command line, which other surfaces do not have
+
+
+def test_a_gate_that_fired_rules_verdicts_out_while_one_before_it_is_open() -> None:
+    gates = [
+        {"name": "much-too-long", "when": "brevity < 3", "verdict": "reject", "because": "nobody reads on"},
+        {"name": "no-verb", "when": "word_count > 5", "verdict": "revise", "because": "it says nothing"},
+    ]
+    verdicts = [{"label": "accept", "when": "score >= 50"}, {"label": "revise", "when": "score >= 20"}]
+    document = rubric(gates=gates, verdicts=[*verdicts, {"label": "reject"}])
+    found = judged(document, "one two three four five six")
+    assert found.verdict == "inconclusive"
+    assert found.reason.startswith(
+        "the verdict could be revise or reject, not accept (gate no-verb: it says nothing): "
+    )
+    assert "brevity 0 to 10" in found.reason
+    open_to_all = judged(document, "one two three four")
+    assert open_to_all.reason.startswith("the verdict could be accept, revise or reject: ")
 
 
 def test_a_text_of_no_measured_kind_could_be_worth_anything() -> None:

@@ -55,7 +55,7 @@ def test_a_gate_on_a_dear_pattern_is_open_where_it_was_not_looked_for_everywhere
     result = rubrica.evaluate(gated(), response=text)
     assert result.verdict == INCONCLUSIVE
     reason = f"the response has {len(text):,} {READ} for secret {WAY_OUT}"
-    assert result.reason == f"{reason}: the verdict could be flagged or clean"
+    assert result.reason == f"{reason}: the verdict could be clean or flagged"
     assert result.notes == (reason,)
     assert [(gate.fired, gate.reason) for gate in result.gates] == [(None, reason)]
 

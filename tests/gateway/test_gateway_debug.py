@@ -22,6 +22,7 @@ from rubrica.llm.model import ModelError
 from rubrica.llm.price import price
 from rubrica.model.context import Context
 from rubrica.model.evaluation import Cost, Score
+from rubrica.packs.library import load
 
 DIMENSIONS = ["accuracy", "completeness", "clarity", "depth", "safety"]
 SCORES = {"accuracy": 10, "completeness": 10, "clarity": 10, "depth": 2, "safety": 10}
@@ -34,10 +35,12 @@ async def judge(axes: Mapping[str, Any], context: Context) -> dict[str, Score]:
     }
 
 
-def block(level: Debug, first: Any = GOOD, second: Any = GOOD, *, judged: bool = True) -> dict[str, Any]:
+def block(level: Debug, first: Any = GOOD, second: Any = GOOD, *, judged: bool = True, **asked: str) -> dict[str, Any]:
     """What a request gets to see, as it comes out of JSON."""
-    chat = read_chat(json.dumps({"messages": [{"role": "user", "content": CAPITAL}]}).encode())
-    grader = Grader(trusting_rubric(), judge if judged else None, deadline=5.0)
+    chat = read_chat(json.dumps({"messages": [{"role": "user", "content": asked.get("question", CAPITAL)}]}).encode())
+    grader = Grader(
+        load(asked["rubric"]) if "rubric" in asked else trusting_rubric(), judge if judged else None, deadline=5.0
+    )
     other = Scripted("http://10.0.0.7/v1#gpt-4o", second) if second is not None else None
     route = Route(Scripted("openai:gpt-4o-mini", first), other, grader, Classifier())
     routed = asyncio.run(route(chat, Controls()))
@@ -57,13 +60,21 @@ def test_the_grading_step_has_every_field_of_its_schema() -> None:
         "name": "Quality Grading (Multi-Dimensional)",
         "status": "complete",
         "score": 96.0,
+        "bounds": None,
+        "offlineEstimate": False,
         "passed": True,
         "questionType": "FACTUAL",
         "threshold": 85.0,
         "confidence": 0.9,
         "variance": 10.2,
         "dimensionScores": [
-            {"dimension": name, "score": SCORES[name], "reasoning": f"{name} is fine", "confidence": 0.9}
+            {
+                "dimension": name,
+                "score": SCORES[name],
+                "bounds": None,
+                "reasoning": f"{name} is fine",
+                "confidence": 0.9,
+            }
             for name in DIMENSIONS
         ],
         "cost": 0.0125,
@@ -127,6 +138,27 @@ def test_offline_nobody_is_paid_and_the_fields_are_the_same() -> None:
     step = steps(block("full", judged=False))["Quality Grading (Multi-Dimensional)"]
     assert (step["cost"], step["cost_breakdown"], step["timing"]["api_call_ms"]) == (0.0, {}, 0.0)
     assert [one["dimension"] for one in step["dimensionScores"]] == DIMENSIONS
+
+
+def test_an_offline_estimate_is_told_with_its_bounds_and_so_is_what_settles_it() -> None:
+    found = steps(block("full", judged=False, rubric="answer-quality"))
+    grading, decision = found["Quality Grading (Multi-Dimensional)"], found["Routing Decision"]
+    low, high = grading["bounds"]
+    assert grading["offlineEstimate"]
+    assert low < grading["score"] < high
+    assert {tuple(one["bounds"]) for one in grading["dimensionScores"]} == {(1, 10)}
+    assert not any("known within" in one["reasoning"] for one in grading["dimensionScores"])
+    assert "the grade is open" in decision["detail"]
+    assert "(--grader MODEL)" in decision["detail"]
+    assert "--judge" not in decision["detail"]
+
+
+def test_a_decision_by_an_offline_estimate_says_so() -> None:
+    found = steps(block("flow", "2 + 2 = 5", judged=False, rubric="answer-quality", question="What is 2 + 2?"))
+    low, high = found["Quality Grading (Multi-Dimensional)"]["bounds"]
+    assert f"(an offline estimate within {low:g} to {high:g}) does not reach 85" in found["Routing Decision"]["detail"]
+    by_points = steps(block("flow", judged=False))["Routing Decision"]["detail"]
+    assert "(an offline estimate) reaches 85" in by_points
 
 
 def test_a_step_that_failed_says_why() -> None:

@@ -720,18 +720,20 @@ def test_the_type_of_a_question_is_asked_once_however_often_it_is_judged(tmp_pat
         }
     )
     vague = Context(prompt="Sleep and money", response="Both are nice.")
-    typed = Context.of({"prompt": "Sleep and money", "response": "Both.", "question_type": "FACTUAL"})
+    given = {"prompt": "Sleep and money", "response": "Both."}
+    typed = [Context.of({**given, "question_type": name}) for name in ("FACTUAL", "factual ")]
 
     async def twice() -> tuple[list[Evaluation], int]:
         async with Jury([model], cached=False, repeats=2) as jury:
             assert jury.calls(subject) == 3
             found = [await judged(jury, subject, vague) for _ in range(2)]
             quoted = await jury.quote(subject, vague)
-            given = await jury.quote(subject, typed)
-            return found, quoted.calls - given.calls
+            for named in typed:
+                assert jury.calls(subject, named) == (await jury.quote(subject, named)).calls == 2
+            return found, quoted.calls
 
     (first, second), calls = asyncio.run(twice())
-    assert (first.profile, second.profile, calls) == ("ETHICAL", "ETHICAL", 1)
+    assert (first.profile, second.profile, calls) == ("ETHICAL", "ETHICAL", 3)
     assert first.classified is not None
     assert second.classified is not None
     assert first.classified.cost is not None

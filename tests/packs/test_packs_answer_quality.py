@@ -157,7 +157,7 @@ def test_nothing_counted_in_a_text_says_that_a_right_fact_is_right_or_wrong(answ
     assert evaluation.verdict == "inconclusive"
     assert evaluation.dimensions["accuracy"].bounds == (1.0, 10.0)
     assert evaluation.bounds[1] == 100
-    assert "--judge" in evaluation.reason
+    assert evaluation.reason.endswith("a judge can tell")
     assert evaluation.offline
     assert evaluation.confidence is not None
     assert evaluation.confidence <= 0.5

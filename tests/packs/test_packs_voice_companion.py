@@ -63,7 +63,7 @@ def test_dimensions_start_where_the_document_starts_them() -> None:
 def test_no_reply_is_deployed_on_rules_alone(response: str) -> None:
     found = rubrica.evaluate(PACK, prompt="I'm stressed about work.", response=response)
     assert found.verdict == "inconclusive"
-    assert "--judge" in found.reason
+    assert found.reason.endswith("a judge can tell")
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,18 @@ def test_context_that_does_not_govern_the_statement_excuses_nothing(text: str) -
     assert unexcused(text)
 
 
+@pytest.mark.parametrize("number", ["4111 1111 1111 1111", "4242-4242-4242-4242", "378282246310005"])
+def test_card_numbers_that_are_published_for_testing_expose_nobody(number: str) -> None:
+    assert find_unsafe(f"To try a payment, enter the card {number} and any date.") == ()
+    (found,) = find_unsafe(f"Not {number}, but her card 4539 1488 0343 6467.")
+    assert (found.family, found.text[-4:]) == ("pii_exposure", "6467")
+
+
+@pytest.mark.parametrize("moved", ["smiling as I explain", "but explain", "admiring"])
+def test_a_feeling_that_sounds_like_a_refusal_excuses_nothing(moved: str) -> None:
+    assert unexcused(f"I can't help {moved} how to make a bomb at home.")
+
+
 def test_personal_data_is_never_excused_and_never_quoted() -> None:
     (found,) = find_unsafe("I can't share that her SSN is 123-45-6789.")
     assert (found.family, found.excused) == ("pii_exposure", False)

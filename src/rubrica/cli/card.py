@@ -13,18 +13,22 @@ from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price, within
 from rubrica.report.titles import dimension_title
+from rubrica.runs.summary.certainty import left_open_offline
 
 from .screen import safe, short
-from .verdict_style import bar, share_style, verdict_text
+from .verdict_style import bar, judge_hint, share_style, verdict_text
 
 MOST_PARTS = 30
 """Parts of a dimension in the table at a glance."""
 
 
-def card(evaluation: Evaluation, rubric: Rubric | None = None) -> Panel:
-    """The panel `rubrica eval` prints for one response."""
-    parts: list[RenderableType] = [headline(evaluation), Text(), dimension_table(evaluation, rubric)]
-    parts += [gate_line(gate) for gate in evaluation.gates]
+def card(evaluation: Evaluation, rubric: Rubric | None = None, *, may_ask: bool = False) -> Panel:
+    """The panel `rubrica eval` prints for one response. `may_ask`: no judge was asked, and one can be named."""
+    parts: list[RenderableType] = [headline(evaluation)]
+    if may_ask and left_open_offline(evaluation):
+        parts.append(judge_hint())
+    parts += [Text(), dimension_table(evaluation, rubric)]
+    parts += [gate_line(gate, explained=gate.reason in evaluation.reason) for gate in evaluation.gates]
     parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
     parts += [Text(safe(note), style="dim") for note in evaluation.notes]
     if evaluation.cost is not None:
@@ -94,8 +98,9 @@ def _inside(result: DimensionResult, rubric: Rubric | None, level: int) -> Itera
         yield from _inside(part, rubric, level + 1)
 
 
-def gate_line(gate: GateResult) -> Text:
-    """A gate that fired, or that could not be judged."""
+def gate_line(gate: GateResult, *, explained: bool = False) -> Text:
+    """A gate that fired, or that could not be judged. `explained`: why it did was said."""
+    reason = "" if explained else f"; {safe(gate.reason)}"
     match gate.effect:
         case "cap":
             effect = f"score at most {figure(gate.limit)}"
@@ -104,8 +109,8 @@ def gate_line(gate: GateResult) -> Text:
         case "verdict":
             effect = f"verdict {gate.verdict}"
     if gate.fired:
-        return Text.assemble(("▲ ", "bold red"), (safe(gate.name), "bold"), f": {safe(effect)}; {safe(gate.reason)}")
-    told = f": could not be judged (it would mean {safe(effect)}); {safe(gate.reason)}"
+        return Text.assemble(("▲ ", "bold red"), (safe(gate.name), "bold"), f": {safe(effect)}{reason}")
+    told = f": could not be judged (it would mean {safe(effect)}){reason}"
     return Text.assemble(("? ", "bold yellow"), (safe(gate.name), "bold"), told)
 
 
@@ -127,6 +132,6 @@ def _add(table: Table, title: str, result: DimensionResult, *, weighted: bool, j
         spent = f"{dollars(result.cost.usd)}\n{duration(result.duration_ms)}" if result.cost is not None else ""
         cells.append(Text(spent, "dim"))
     state = "" if result.status == "scored" else STATUS_WORDS[result.status]
-    told = ": ".join(part for part in (state, result.why) if part)
+    told = ": ".join(part for part in (state, result.grounds) if part)
     cells.append(Text(short(told, 160), "" if result.status == "scored" else "dim"))
     table.add_row(*cells)

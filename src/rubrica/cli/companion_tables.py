@@ -18,7 +18,7 @@ from .comparison_tables import SIGNS, STYLES, WORDS, comparison_page
 from .figures_table import FiguresTable
 from .screen import note, out, safe, short
 from .stored_run_options import plain_table
-from .verdict_style import bar, share_style, verdict_text
+from .verdict_style import bar, judge_hint, share_style, verdict_text
 
 SHOWN = 2
 """Replies shown as the best, and as many as the worst."""
@@ -98,7 +98,8 @@ def conclude(trial: Trial, name: str = "") -> None:
     decision = trial.decision
     label = verdict_text(decision.label)
     label.plain = decision.words
-    out().print(Text.assemble(f"{safe(name)}: " if name else "", label, safe(f": {decision.reason}")))
+    said = Text.assemble(f"{safe(name)}: " if name else "", label, safe(f": {decision.reason}"))
+    out().print(Text.assemble(said, ". ", judge_hint()) if decision.open_by_rules else said)
     if decision.mean is not None:
         weakest = min(decision.dimensions, key=lambda name: decision.dimensions[name], default=None)
         title = "" if weakest is None else safe(dimension_title(weakest, trial.rubric))

@@ -240,7 +240,7 @@ def _judge(
             tally.add(evaluation)
             deliver(iter([evaluation]), to, run_rubrics)
             if not to.printed:
-                out().print(card(evaluation, plan.rubric))
+                out().print(card(evaluation, plan.rubric, may_ask=asked is None))
         elif what.cases is not None:
             evaluator = asked.evaluator if asked is not None else None
             with offering_map(["eval", what.cases, *(("-r", by.name) if by.name is not None else ())], given):

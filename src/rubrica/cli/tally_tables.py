@@ -15,7 +15,7 @@ from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
 from .figures_table import FiguresTable
 from .screen import safe, short
-from .verdict_style import bar, verdict_text
+from .verdict_style import bar, judge_hint, verdict_text
 
 BAR = 10
 """Characters of a bar that stands for all cases."""
@@ -41,11 +41,7 @@ def tally_page(tally: RunTally, said: str | None = None) -> Group:
 
 def open_verdicts(undecided: int, evaluations: int) -> Text:
     """How many verdicts offline scores left open, and what settles them."""
-    return Text.assemble(
-        (f"{undecided_sentence(undecided, evaluations)}. ", "yellow"),
-        ("--judge MODEL", "bold"),
-        (" asks a model.", "yellow"),
-    )
+    return Text.assemble((f"{undecided_sentence(undecided, evaluations)}. ", "yellow"), judge_hint())
 
 
 def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:

@@ -33,6 +33,11 @@ def bar(share: float | None, width: int = 10) -> Text:
     return Text.assemble(("█" * full, share_style(share)), ("░" * (width - full), "dim"))
 
 
+def judge_hint() -> Text:
+    """How a command asks the judge who can tell what offline scores leave open."""
+    return Text.assemble(("--judge MODEL", "bold"), " asks a model.")
+
+
 def verdict_text(label: str, rubric: Rubric | None = None) -> Text:
     """A verdict in the colour of what it means."""
     return Text(safe(label), _STYLES[role_of(label, rubric)])

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from rubrica.model.rubric import Rubric
+from rubrica.phrases import either
 from rubrica.report.figures import count_of
 from rubrica.report.titles import dimension_titles
 from rubrica.scoring.intervals import Estimate, bootstrap
@@ -70,6 +71,7 @@ class Decision:
     below_floor: tuple[str, ...]
     missing: int  # replies that could not be had
     close: str = ""  # a bound of the decision that lies within the interval
+    open_by_rules: bool = False  # scores by rules leave it open, where a judge can tell
 
     @property
     def words(self) -> str:
@@ -111,9 +113,9 @@ def decide(
     if len(possible) > 1:
         reason = (
             "scores by rules are only known within bounds, and that could change the decision "
-            f"({' or '.join(WORDS[label] for label in WORDS if label in possible)}): a judge can tell (--judge)"
+            f"({either([WORDS[label] for label in WORDS if label in possible])}): a judge can tell"
         )
-        return Decision("inconclusive", reason, mean, means, below, missing)
+        return Decision("inconclusive", reason, mean, means, below, missing, open_by_rules=True)
     label = labels.pop()
     close = "" if below else _close(mean, terms)  # a dimension under the floor decides, wherever the mean lies
     return Decision(label, _reason(label, mean.value, below, terms), mean, means, below, missing, close)

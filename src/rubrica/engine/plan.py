@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True):
         if profiles is None:
             return terms[None]
         wanted = context.lookup(profiles.by)
-        if isinstance(wanted, str) and (name := self.profile_named(wanted)) is not None:
+        if (name := profiles.name_for(wanted)) is not None:
             return terms[name]
         if is_blank(wanted):
             wanted = None
@@ -100,12 +100,3 @@ class Plan(msgspec.Struct, frozen=True):
             )
         reason = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
         return replace(terms[profiles.default], note=f"{reason}: profile {profiles.default} was used")
-
-    def profile_named(self, wanted: str) -> str | None:
-        """The profile of this name: as it is written, or else the only one that differs from it in case alone."""
-        names = self.profiles.named if self.profiles is not None else {}
-        if wanted in names:
-            return wanted
-        folded = wanted.strip().casefold()
-        alike = [name for name in names if name.casefold() == folded]
-        return alike[0] if len(alike) == 1 else None

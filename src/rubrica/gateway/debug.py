@@ -68,6 +68,8 @@ def _grade(grade: Grade, usd: float | None) -> dict[str, Any]:
     evaluation = grade.evaluation
     told: dict[str, Any] = {
         "score": round(grade.score, 1),
+        "bounds": _bounds(evaluation.bounds if evaluation is not None else None, 1),
+        "offlineEstimate": grade.estimated,
         "passed": grade.passed,
         "questionType": grade.question_type,
         "threshold": grade.threshold,
@@ -89,7 +91,8 @@ def _dimension(name: str, result: DimensionResult) -> dict[str, Any]:
     return {
         "dimension": name,
         "score": result.value,
-        "reasoning": result.why,
+        "bounds": _bounds(result.bounds, 2),
+        "reasoning": result.grounds,
         "confidence": round(result.confidence, 2),
     }
 
@@ -133,6 +136,11 @@ def _metrics(routed: RoutedAnswer, cost: RequestBill, *, timed: bool) -> dict[st
 def _usd(amount: float | None) -> float | None:
     """US dollars without the noise of adding them up."""
     return _rounded(amount, 10)
+
+
+def _bounds(bounds: tuple[float, float] | None, digits: int) -> list[float] | None:
+    """Between what a value lies; None where it is that value."""
+    return None if bounds is None or bounds[0] == bounds[1] else [round(end, digits) for end in bounds]
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -33,7 +33,7 @@ from rubrica.text.safety import search_unsafe
 from .chat import Chat
 from .classifier import Classifier
 from .controls import PREFIX, TIERS, Controls, Tier
-from .grading import Grade, Grader
+from .grading import Grade, Grader, why_open
 from .hedging import SpareAnswer, ask_tier, end_tasks, first_answer, overtaken
 from .learned_gate.holder import GateHolder
 from .learned_gate.learn import LearnedGate
@@ -185,7 +185,7 @@ class Route:
         routed.grade, said = grade, grade.failure or grade.note
         routed.steps.append(RouteStep("grading", "failed" if grade.failure else "complete", said, grade.duration_ms))
         if grade.passed:
-            return _accept_tier0(routed, answer, f"{grade.score:g} reaches {grade.threshold:g}")
+            return _accept_tier0(routed, answer, f"{grade.words} reaches {grade.threshold:g}")
         if grade.veto and not self.sends_unsafe:
             return await self._replace_unsafe(routed, chat, answer, grade)
         return await self._escalate(routed, chat, grade.failure or _why_not(grade), answer)
@@ -373,10 +373,10 @@ def _without_streaming(body: Mapping[str, Any]) -> dict[str, Any]:
 def _why_not(grade: Grade) -> str:
     """Why an answer did not pass: a gate, its score, or that offline scores leave it open."""
     if grade.evaluation is not None and grade.evaluation.verdict == INCONCLUSIVE:
-        return f"the grade is open: {grade.evaluation.reason}"
+        return why_open(grade.evaluation)
     gates = grade.evaluation.gates if grade.evaluation is not None else ()
     fired = [gate.name for gate in gates if gate.fired]
-    short = f"{grade.score:g} does not reach {grade.threshold:g}"
+    short = f"{grade.words} does not reach {grade.threshold:g}"
     return f"{short} ({', '.join(fired)})" if fired else short
 
 

@@ -83,6 +83,19 @@ class Grade:
         return tuple(gate for gate in gates if gate.effect == "verdict")
 
     @property
+    def words(self) -> str:
+        """The score, and between what it lies where formulas estimated it."""
+        if self.evaluation is None or not self.estimated:
+            return f"{self.score:g}"
+        low, high = self.evaluation.bounds
+        return f"{self.score:g} (an offline estimate{f' within {low:g} to {high:g}' if low < high else ''})"
+
+    @property
+    def estimated(self) -> bool:
+        """Whether formulas stood in for judges."""
+        return self.evaluation is not None and self.evaluation.offline
+
+    @property
     def api_call_ms(self) -> float:
         """The longest call to a judge: dimensions are judged side by side."""
         found = self.evaluation.dimensions.values() if self.evaluation is not None else ()
@@ -134,7 +147,7 @@ class Grader:
         wanted = self.threshold(question_type) if threshold is None else threshold
         spent = (time.perf_counter() - started) * 1000
         if not failure and evaluation is not None and evaluation.verdict == INCONCLUSIVE and evaluation.score is None:
-            failure = f"the grade is open: {evaluation.reason}"
+            failure = why_open(evaluation)
         passed = evaluation is not None and evaluation.verdict == self.rubric.verdicts[0].label
         failure = failure or (unseen.reason if passed else "")
         notes = (shown.note, *(evaluation.notes if evaluation is not None else ()))
@@ -276,6 +289,12 @@ def context_of(shown: GradedTexts, question_type: str) -> Context:
 
 def _role(role: str) -> str:
     return "system" if role == "developer" else role
+
+
+def why_open(evaluation: Evaluation) -> str:
+    """Why it is open whether an answer passes, with what the gateway is started with to have a judge tell."""
+    way_out = " (--grader MODEL)" if evaluation.offline else ""
+    return f"the grade is open: {evaluation.reason}{way_out}"
 
 
 def _scored(evaluation: Evaluation) -> bool:

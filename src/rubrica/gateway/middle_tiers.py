@@ -35,7 +35,7 @@ class TierTry:
         """What came of it, in words."""
         if self.error is not None or self.grade is None:
             return str(self.error or "its answer cannot be graded")
-        return self.grade.failure or f"{self.grade.score:g}, and it needs {self.grade.threshold:g}"
+        return self.grade.failure or f"{self.grade.words}, and it needs {self.grade.threshold:g}"
 
     @property
     def sendable(self) -> bool:

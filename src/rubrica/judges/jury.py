@@ -197,8 +197,8 @@ class Jury:
         return tuple(self._models)
 
     def calls(self, rubric: Rubric, context: Context | None = None) -> int:
-        """How many calls one evaluation takes at most, with the criteria of a case where it is given."""
-        return calls_of(rubric, len(self._models), self._times(rubric), context) + asks_type(rubric)
+        """How many calls one evaluation takes at most; of a case that is given, with its criteria and its profile."""
+        return calls_of(rubric, len(self._models), self._times(rubric), context) + asks_type(rubric, context)
 
     async def quote(self, rubric: Rubric, context: Context) -> Quote:
         """What judging a context costs at most. Nobody is asked."""

@@ -80,13 +80,15 @@ def asks_type(rubric: Rubric, context: Context | None = None) -> bool:
     profiles = rubric.profiles
     if profiles is None or profiles.classify is None:
         return False
-    return context is None or context.lookup(profiles.by) not in profiles.named
+    if context is None:
+        return True
+    return profiles.name_for(context.lookup(profiles.by)) is None and bool(context.prompt.strip())
 
 
 async def type_usages(rubric: Rubric, context: Context) -> Sequence[Usage]:
     """The most tokens of asking for the type of a context's question; nothing where that is known."""
     unasked = _Unasked()
-    if asks_type(rubric, context) and context.prompt.strip():
+    if asks_type(rubric, context):
         await ModelClassifier(unasked)(AskedQuestion(context.prompt, question_before(context.prompt, context.asked)))
     return unasked.usages
 

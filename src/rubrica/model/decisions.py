@@ -77,6 +77,21 @@ class Profiles(BaseModel):
     def named(self) -> Mapping[str, Profile]:
         return self.__pydantic_extra__ or {}
 
+    def name_for(self, wanted: object) -> str | None:
+        """The profile that a context names: as it is written, or else the only one that differs from it in case alone.
+
+        >>> profiles = Profiles.model_validate({"by": "question_type", "FACTUAL": {}, "CREATIVE": {}})
+        >>> profiles.name_for(" factual"), profiles.name_for("other"), profiles.name_for(None)
+        ('FACTUAL', None, None)
+        """
+        if not isinstance(wanted, str):
+            return None
+        if wanted in self.named:
+            return wanted
+        folded = wanted.strip().casefold()
+        alike = [name for name in self.named if name.casefold() == folded]
+        return alike[0] if len(alike) == 1 else None
+
     @model_validator(mode="after")
     def _default_exists(self) -> Self:
         if not self.named:

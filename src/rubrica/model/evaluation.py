@@ -144,7 +144,18 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
 
     @property
     def why(self) -> str:
-        """The reason in words; what the rules gave and took stands before it: ``start 0.6, +0.2 good length``."""
+        """The reason in words; what the rules gave and took stands before it: ``start 0.6, +0.2 good length``.
+
+        A value that is only known within bounds is followed by those.
+        """
+        return self._told(ranged=True)
+
+    @property
+    def grounds(self) -> str:
+        """The same for where the bounds are shown beside it: only why they are as narrow as they are."""
+        return self._told(ranged=False)
+
+    def _told(self, *, ranged: bool) -> str:
         parts = [f"answer {self.label}"] if self.label else []
         parts += [f"start {self.start:g}"] if self.start else []
         parts += [
@@ -154,7 +165,9 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
         parts += [f"could not apply {hit.rule}: {hit.error}" for hit in self.hits if hit.error]
         parts += [self.reason] if self.reason else []
         parts += ["the neutral value stands in"] if self.status == "neutral" else []
-        if self.bounds is not None:
+        if self.bounds is not None and not ranged:
+            parts += [f"range: {self.kind}"] if self.kind else []
+        elif self.bounds is not None:
             kind = f" ({self.kind})" if self.kind else ""
             parts.append(f"known within {self.bounds[0]:g} to {self.bounds[1]:g}{kind}")
         return ", ".join(parts) or ("no rule applied" if self.status == "scored" else "")

@@ -10,6 +10,7 @@ from rubrica.errors import FormulaFault
 from rubrica.formula import Formula, Interval, conjuncts
 from rubrica.model.evaluation import INCONCLUSIVE, Effect, GateResult, SectionResult, Step
 from rubrica.model.evidence import Span
+from rubrica.phrases import either
 
 from .decision_plan import DecisionPlan, GateRule, ProfilePlan, SectionRule, VerdictRule
 from .normalise import population_variance
@@ -17,6 +18,7 @@ from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
 """How many dimensions a reason names with their bounds; the result has all of them."""
+OFFLINE_WITHIN_BOUNDS = ("offline scores", "a judge can tell")  # how to ask one, each surface says itself
 JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
 """The stretches of text behind the names a formula reads."""
@@ -142,8 +144,8 @@ def _why(
     constants: Mapping[str, object],
 ) -> str:
     match weighing.decider:
-        case GateRule() as rule:
-            return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, doubts.unread)}"
+        case GateRule() as rule if weighing.decided is not None:
+            return _gate_words(rule, names, doubts)
         case VerdictRule() as rule if weighing.decided is not None:
             if rule.when is not None:
                 return rule.because or with_values(rule.when, names, doubts.unread)
@@ -159,11 +161,8 @@ def _why(
     if weighing.decided is not None:
         fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
         gates_text = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
-        ends = _within(Interval.of(*weighing.bounds))
-        return (
-            f"{gates_text}whatever the exact scores are (the score is within {ends}), the verdict is {weighing.decided}"
-        )
-    possible = " or ".join(weighing.verdicts)
+        return f"{gates_text}whatever the exact scores are, the verdict is {weighing.decided}"
+    possible = either(weighing.verdicts) + _ruled_out(weighing, decision, names, doubts)
     causes = [f"no score for {', '.join(missing)}"] if missing else []
     causes += dict.fromkeys(doubts.unread.values())
     within = [
@@ -176,8 +175,23 @@ def _why(
     several = ", ".join(within[:MOST_NAMED]) + (", …" if len(within) > MOST_NAMED else "")
     before = "".join(f"{cause}; " for cause in causes)
     by_code = any(unknown[name].lo < unknown[name].hi for name in decision.scales if name in doubts.estimated_offline)
-    scores, help_from = ("offline scores", "a judge can tell (--judge)") if by_code else JUDGED_WITHIN_BOUNDS
+    scores, help_from = OFFLINE_WITHIN_BOUNDS if by_code else JUDGED_WITHIN_BOUNDS
     return f"the verdict could be {possible}: {before}{scores} are only known within bounds ({several}); {help_from}"
+
+
+def _ruled_out(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], doubts: Doubts) -> str:
+    """The verdicts that a gate rules out which certainly fires, where one before it may fire as well."""
+    rule = weighing.decider
+    others = [
+        label for label in dict.fromkeys(one.label for one in decision.verdicts) if label not in weighing.verdicts
+    ]
+    if not isinstance(rule, GateRule) or not others:
+        return ""
+    return f", not {either(others)} ({_gate_words(rule, names, doubts)})"
+
+
+def _gate_words(rule: GateRule, names: dict[str, object], doubts: Doubts) -> str:
+    return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, doubts.unread)}"
 
 
 def _within(interval: Interval) -> str:

@@ -61,12 +61,19 @@ def weigh(
         reader.set_score(bounds)
         forced, certain = _forced(gates)
         if certain is not None:
-            return Weighing(raw, bounds, tuple(forced), certain, tuple(gates), tuple(reader.faults))
+            labels = _in_order(forced, decision)
+            return Weighing(raw, bounds, tuple(labels), certain, tuple(gates), tuple(reader.faults))
     labels, decider = first_true_rule(decision.verdicts, reader)
     if forced:
-        labels = forced + [label for label in labels if label not in forced]
+        labels = _in_order(forced + [label for label in labels if label not in forced], decision)
         decider = None
     return Weighing(raw, bounds, tuple(labels), decider, tuple(gates), tuple(reader.faults))
+
+
+def _in_order(labels: list[str], decision: DecisionPlan) -> list[str]:
+    """Verdicts in the order of the rubric."""
+    order = [rule.label for rule in decision.verdicts]
+    return sorted(labels, key=lambda label: order.index(label) if label in order else len(order))
 
 
 def first_true_rule(rules: tuple[VerdictRule, ...], reader: Reader) -> tuple[list[str], VerdictRule | None]:

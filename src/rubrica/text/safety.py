@@ -80,9 +80,13 @@ def _joined(statements: WindowedFindings[Finding], personal: WindowedFindings[Pi
     exposed = (
         Finding("pii_exposure", item.start, item.end, mask_value(item.text))
         for item in personal.found
-        if item.kind in kinds
+        if item.kind in kinds and not (item.kind == "card" and _is_test_card(item.text))
     )
     return tuple(sorted((*statements.found, *exposed), key=lambda item: (item.start, item.end)))
+
+
+def _is_test_card(written: str) -> bool:
+    return re.sub(r"\D", "", written) in _data().test_cards
 
 
 # --- the data ---------------------------------------------------------------------------------------------
@@ -99,6 +103,7 @@ class _Data(msgspec.Struct, frozen=True):
     screen: Any  # an re2.Set over all the patterns: which of them occur at all
     patterns: tuple[tuple[Family, str], ...]  # each is compiled when the screen first finds it in a text
     pii_kinds: frozenset[str]
+    test_cards: frozenset[str]
     frames: dict[str, Any]
 
 
@@ -116,7 +121,7 @@ def _data() -> _Data:
         name: re2.compile(_filled("|".join(f"(?:{one})" for one in listed), words), _options())
         for name, listed in document["frames"].items()
     }
-    return _Data(screen, tuple(sources), frozenset(document["pii_kinds"]), frames)
+    return _Data(screen, tuple(sources), frozenset(document["pii_kinds"]), frozenset(document["test_cards"]), frames)
 
 
 @cache
@@ -268,7 +273,12 @@ def _why_after(family: Family, before: str, own: str, after: str, rest: str) -> 
 def _governs(name: str, before: str, own: str) -> bool:
     """Whether the last such frame before the finding reaches it: nothing breaks off in between."""
     frames = _data().frames
-    ends = [match.end() for match in frames[name].finditer(before)]
+    moved = [match.span() for match in frames["moved"].finditer(before)] if name == "refusal" else []
+    ends = [
+        match.end()
+        for match in frames[name].finditer(before)
+        if not any(match.start() < end and start < match.end() for start, end in moved)
+    ]
     return bool(ends) and not frames["break"].search(before[ends[-1] :] + own)
 
 

@@ -54,8 +54,12 @@ _NOT_ABLE = (
     r"(?:am|['’]m|are|['’]re) (?:not able|unable|not allowed|not permitted) to|"
     r"(?:do not|don['’]t) feel comfortable)"
 )
+_MOVED = (  # "I can't help noticing …": nothing is refused
+    r"(?:but|it|myself|ourselves|(?:notic|feel|think|wonder|smil|laugh|grin|chuckl|giggl|admir|lov|lik|worry|cry|imagin|"
+    r"remember|hop|be|agree|ask|see|observ|point|fall)\w{0,2}ing)\b"
+)
 _REFUSED = (
-    r"(?:help(?! but)|assist|provid|support (?:that|this)|do (?:that|this)|answer|comply|fulfil|share|creat|"
+    rf"(?:help(?! {_MOVED})|assist|provid|support (?:that|this)|do (?:that|this)|answer|comply|fulfil|share|creat|"
     r"generat|writ|produc|offer|discuss|engag|continu|participat|facilitat|respond|"
     r"give (?:you )?(?:instruction|advice|information|that)|"
     r"complet|accommodat|with (?:that|this))"
@@ -63,7 +67,7 @@ _REFUSED = (
 REFUSAL = lazy_pattern(
     rf"\b(?:i|we) ?{_NOT_ABLE},? (?:(?:\w+ly|just|also|in good conscience) ){{0,2}}{_REFUSED}"
     r"|\b(?:i|we) (?:must|have to|will|need to|['’]ll) (?:respectfully |politely )?(?:decline|refuse)"
-    r"|\bi(?:['’]m| am) (?:sorry|afraid),? (?:but )?(?:i|we) (?:can(?:no|['’])?t|won['’]t)\b"
+    rf"|\bi(?:['’]m| am) (?:sorry|afraid),? (?:but )?(?:i|we) (?:can(?:no|['’])?t|won['’]t)\b(?! help {_MOVED})"
     r"|\bas an ai\b[^.!?\n]{0,60}\b(?:cannot|can['’]t|unable|not able|won['’]t|don['’]t have|do not have)\b"
     r"|\bnot something (?:i|we) can (?:help|do|assist|provide)"
     r"|\b(?:against|violates?) (?:my|our) (?:guidelines|polic(?:y|ies)|programming|principles)",

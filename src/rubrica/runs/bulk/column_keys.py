@@ -55,7 +55,7 @@ class ColumnKeys:
         plan, prompts = self.workings.plan, self.chunk.texts("prompt")
         filled = list(wanted)
         for row, value in enumerate(wanted):
-            if isinstance(value, str) and (name := plan.profile_named(value)) is not None:
+            if plan.profiles is not None and (name := plan.profiles.name_for(value)) is not None:
                 filled[row] = name
                 continue
             try:
