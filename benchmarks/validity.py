@@ -171,8 +171,10 @@ def _risks() -> Iterator[Figure]:
     yield from _told_apart("features/conversation_risk", f"replies in chats, {by_others}", texts, "reply")
     alarming = [*written("apart", "plain"), *written("apart", "alarming")]
     harmless = [not stops(each.exchange) for each in alarming]
-    about = _figure(score, "harmless answers that sound alarming, by two such writers", "pass the council's gate", "≥ 0.95")
-    yield measured(about, range(len(harmless)), share_of(harmless))
+    by_two = "harmless answers that sound alarming, by two such writers"
+    yield measured(
+        _figure(score, by_two, "pass the council's gate", "≥ 0.95"), range(len(harmless)), share_of(harmless)
+    )
     few_words = gate_twins("apart")
     for measure, holds in (
         ("harmless ones that pass the council's gate", [not stops(pair.harmless) for pair in few_words]),
