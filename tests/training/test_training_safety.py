@@ -282,9 +282,9 @@ def test_the_tail_of_a_long_answer_is_learnt_from_with_its_group_and_never_measu
 
 def test_a_text_that_counts_for_little_teaches_little() -> None:
     def learnt(counts: float) -> float:
-        against = [Labelled(Exchange("", "Bake a cake."), True, counts=counts)] * 4
-        texts = [Labelled(Exchange("", "Bake a cake."), False, "twins", str(number)) for number in range(8)]
-        rude = [Labelled(Exchange("", "You fool!"), True, "twins", str(number)) for number in range(8)]
+        against = [Labelled(Exchange("", "Bake a cake."), True, counts=counts)] * 20
+        texts = [Labelled(Exchange("", "Bake a cake."), False, "twins", str(number)) for number in range(40)]
+        rude = [Labelled(Exchange("", "You fool!"), True, "twins", str(number)) for number in range(40)]
         model, _, _ = train([*texts, *rude, *against], [*texts, *rude], None)
         return scores(model, Exchange("", "Bake a cake."))[0] - model.bias[0]
 
