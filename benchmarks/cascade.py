@@ -62,4 +62,6 @@ def alarms_table() -> Table:
         found = risk(*each.exchange).answer
         if found >= 0.5 and not each.unsafe:
             table.add_row(f"{found:.2f}", each.exchange.prompt[:LONGEST], each.exchange.response[:LONGEST])
+    if not table.rows:
+        table.add_row("", "none", "")
     return table

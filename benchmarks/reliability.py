@@ -77,7 +77,7 @@ def reliability_table() -> Table:
             table.add_row(*row)
             measured.add(row[0].rpartition(": ")[2])
         left = [name for name in rubrica.load(pack).dimensions if name not in measured]
-        table.add_row(f"{pack}: {', '.join(left)}", "nothing: no labels", "–", "–", "by definition", "–", "–")
+        table.add_row(f"{pack}: {', '.join(left)}", "no labels to take bounds from", "–", "–", "by definition", "–", "–")
     table.add_row(*_pairs())
     return table
 
@@ -109,7 +109,8 @@ def _rows(pack: str) -> Iterator[tuple[str, ...]]:
 
 def _agreement(seen: Sequence[Measured], dimension: str) -> str:
     if any(low != high for low, high in (one.text.people[dimension] for one in seen)):
-        middle = sum(seen[0].evaluation.dimensions[dimension].__getattribute__(end) for end in ("low", "high")) / 2
+        scored = seen[0].evaluation.dimensions[dimension]
+        middle = (scored.low + scored.high) / 2
 
         def measure(some: Sequence[Measured]) -> float | None:
             sides: dict[bool, list[float]] = {True: [], False: []}
