@@ -57,6 +57,6 @@ def test_the_examples_of_a_pack_have_their_own_ids_and_differ_in_verdict(pack: s
 def test_a_bundled_rubric_is_found_by_title_version_and_pack() -> None:
     assert rubrica.load("Speed Demon").name == "speed-demon"
     assert rubrica.load("arena/speed-demon").name == "speed-demon"
-    assert rubrica.load("answer-quality@2.4.0").name == "answer-quality"
+    assert rubrica.load("answer-quality@2.5.0").name == "answer-quality"
     with pytest.raises(rubrica.RubricError):
         rubrica.load("answer-quality@9.9.9")

@@ -46,7 +46,7 @@ def load(source: str | Path | Mapping[str, Any] | Rubric) -> Rubric:
     """A rubric by pack name, by file path, or from data; a loaded one is returned as it is.
 
     >>> load("answer-quality").reference
-    'answer-quality@2.4.0'
+    'answer-quality@2.5.0'
     """
     if isinstance(source, Rubric):
         return source
