@@ -80,7 +80,7 @@ KINDS = (
         "voice-companion",
         "conversational_quality",
         "talk about a topic",
-        "distress_cue + mood_cue + support_cue == 0 and 5 <= word_count <= 60",
+        "sentence_model > 0 and distress_cue + mood_cue + support_cue == 0 and 5 <= word_count <= 60",
         "dialogue_usr_topical",
         absolute=False,
     ),
