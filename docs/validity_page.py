@@ -20,8 +20,9 @@ it against labels of your own.
 
 Figures come from `make bench-quality`, on texts that the recipe or its weights were not made from. The range in
 brackets holds the true figure 95 times in 100 for texts of that kind. On texts of another kind expect less: a score
-that was *not measured* is a sign, not a verdict. Chance puts the better of two texts first in 0.50 of the pairs: where
-the range begins there or below, treat the score as no better than that."""
+that was *not measured* is a sign, not a verdict. Texts of our own carry the judgement of those who wrote them, who are
+few. Chance puts the better of two texts first in 0.50 of the pairs: where the range begins there or below, treat the
+score as no better than that. Pairs by which a recipe was improved are not counted."""
 
 
 def validity_page() -> str:
@@ -101,4 +102,10 @@ def _failure(rubric: Rubric, name: str, failure: KnownFailure) -> tuple[str, str
     if found.bounds is not None:
         value += f" ({found.bounds[0]:g} to {found.bounds[1]:g})"
     asked = " / ".join([*(said for said, _ in failure.earlier), failure.prompt])
-    return " ".join(asked.split()), " ".join(failure.response.split()), value, failure.says
+    given = ", ".join(f"{name} {number:g}" for name, number in failure.given.items())
+    return (
+        " ".join(asked.split()) + (f" ({given})" if given else ""),
+        " ".join(failure.response.split()),
+        value,
+        failure.says,
+    )
