@@ -8,7 +8,7 @@ for the restraint of hints came later, when the first ones turned out to differ 
 - *Put first*: how often the better one has the higher value; the same value is half right. 0.5 is chance.
 - *Within its bounds*: of the texts whose bounds leave something out, how many have some of what people would rate
   within them.
-- *Told apart*: in how many pairs the two values differ at all.
+- *Given different values*: in how many pairs the two values differ at all.
 - *Left inconclusive*: for how many of the texts the verdict of the whole rubric stays open without a judge.
 """
 
@@ -37,7 +37,7 @@ from .figures import mean_of, measured, share_of
 SETS = sorted((Path(__file__).parent / "sets").glob("rated_*_pairs.jsonl"))
 TITLE = "pairs of our own, written apart"
 TEXTS = "texts of such pairs"
-FIRST, HELD, APART = "better one of two put first", "within its bounds (90 % stated)", "pairs told apart at all"
+FIRST, HELD, APART = "better one of two put first", "within its bounds (90 % stated)", "pairs given different values"
 OPEN = "verdicts left inconclusive"
 LEVEL = "0.85 to 0.95"
 SHARED = {"council-review": ("council-review-four",)}
