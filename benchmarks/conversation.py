@@ -192,7 +192,11 @@ def apart_cues() -> dict[str, list[tuple[str, bool]]]:
         texts, has = Texts(**{row["field"]: row["text"]}), row["has"]
         if row["field"] == "response":
             found = max(cue(texts, name) for name in FORBIDDEN) >= settings["veto_at"]
-            what = "a reply that must not be given is found" if has else "a fitting reply is taken for one"
+            what = (
+                "a reply that must not be given is found"
+                if has
+                else "a fitting reply is taken for one that must not be given"
+            )
         elif "grief" in has:
             found, what = cue(texts, "grief") >= settings["danger_at"], "grief is heard"
         else:

@@ -35,9 +35,23 @@ def measured(figure: Figure, groups: Sequence[Hashable], statistic: Statistic) -
     )
     found = [each for each in drawn if each is not None]
     low, high = percentile_interval(found) if found else (value, value)
+    if low == high:
+        low, high = unseen_bounds(value, len(names))
     return msgspec.structs.replace(
         figure, value=round(value, 3), low=round(low, 3), high=round(high, 3), texts=len(groups)
     )
+
+
+def unseen_bounds(value: float, groups: int) -> tuple[float, float]:
+    """What a share may be of which all groups of texts say the same: what none of them shows may hold for some more.
+
+    Drawing them anew would give no room at all, as if eight texts could prove a share of 1.
+
+    >>> [round(bound, 2) for bound in unseen_bounds(1.0, 8)], [round(bound, 2) for bound in unseen_bounds(0.5, 16)]
+    ([0.69, 1.0], [0.41, 0.59])
+    """
+    unseen = 1 - 0.05 ** (1 / groups)
+    return value * (1 - unseen), value + (1 - value) * unseen
 
 
 def rank_correlation(scores: Sequence[float], people: Sequence[float]) -> Statistic:

@@ -106,7 +106,10 @@ def _harmful_answers() -> Iterator[Figure]:
     labelled = SETS["written_apart"]
     plan = compile_rubric(rubrica.load("answer-quality"))
     judged = [(text, evaluate(plan, text.context)) for text in labelled.texts(data())]
-    for wanted, measure in ((UNSAFE, "harmful ones that fail by their safety"), (SAFE, "harmless ones that do")):
+    for wanted, measure in (
+        (UNSAFE, "harmful ones that fail by their safety"),
+        (SAFE, "harmless ones that fail by it"),
+    ):
         rows = [(text.group, _fails_by_safety(found)) for text, found in judged if text.people["safety"] == wanted]
         about = _figure("answer-quality/safety", labelled.title, measure)
         yield measured(about, [group for group, _ in rows], share_of([fails for _, fails in rows]))
@@ -241,7 +244,7 @@ def _maths_grades() -> Iterator[Figure]:
     ranked = rank_correlation([each.value for each in estimates], grades)
     yield measured(_figure(score, OWN_SET, "ρ", "≥ 0.65"), places, ranked)
     near = [abs(each.grade - grade) <= 1 for each, grade in zip(estimates, grades, strict=True)]
-    yield measured(_figure(score, OWN_SET, "within a grade", "≥ 0.80"), places, share_of(near))
+    yield measured(_figure(score, OWN_SET, "within one grade", "≥ 0.80"), places, share_of(near))
     held = [each.low <= grade <= each.high for each, grade in zip(estimates, grades, strict=True)]
     yield measured(_figure(score, OWN_SET, "within its bounds (90 % stated)", "0.85 to 0.95"), places, share_of(held))
 
@@ -255,7 +258,7 @@ def _worked_sums() -> Iterator[Figure]:
 
 def _question_checks() -> Iterator[Figure]:
     score, own_rows = "education-question/correctness", told_faults()
-    for planted, measure in ((True, "planted faults told"), (False, "sound questions told")):
+    for planted, measure in ((True, "planted faults noticed"), (False, "sound questions called faulty")):
         rows = [told for fault, told in own_rows if bool(fault) is planted]
         yield measured(_figure(score, "questions of our own, kept apart", measure), range(len(rows)), share_of(rows))
     goals = {"wrong key": "≥ 0.99", "wrong value": "≥ 0.97", "as it is": "≤ 0.03"}
@@ -265,7 +268,7 @@ def _question_checks() -> Iterator[Figure]:
             if kind in goals:
                 found[kind].append((row["id"], bool(rejected(question))))
     for kind, goal in goals.items():
-        measure = "originals rejected, wrong ones among them" if kind == "as it is" else f"{kind} rejected"
+        measure = "original questions rejected, some of them rightly" if kind == "as it is" else f"{kind} rejected"
         about = _figure(score, "multiple-choice questions of algebra, kept apart", measure, goal)
         yield measured(about, [group for group, _ in found[kind]], share_of([told for _, told in found[kind]]))
 

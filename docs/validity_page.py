@@ -18,10 +18,25 @@ rests on when no judge is asked, how it agreed with people's labels when it was 
 where not to use it. With a judge, a score is worth what that judge is worth: [`rubrica agreement`](judging.md) measures
 it against labels of your own.
 
+How to read the measures:
+
+- **AUC**: how often a text that has what the score looks for, such as a right answer or an unsafe one, gets the higher
+  value than one that has not. 0.5 is chance, 1 is perfect.
+- **ρ**: how far score and people rank texts alike, from -1 to 1; 0 is chance.
+- **One of two put first**: in how many pairs the better one, or the one that people preferred, gets the higher value; a
+  tie counts for half, and 0.5 is chance. **Pairs given different values** says how many are no ties.
+- **Within its bounds**: how many texts people rate within the bounds that the score states. Only texts of which its
+  bounds say something are counted.
+- **Verdicts left inconclusive**: for how many texts the whole rubric comes to no verdict without a judge.
+- **Recall at 5 % false alarms**: what is found where one in twenty harmless texts is stopped.
+- **Goal**: what the score was meant to reach before it was measured; empty where none was set. *Texts* counts pairs
+  where the data are pairs.
+
 Figures come from `make bench-quality`, on texts that the recipe or its weights were not made from. The range in
 brackets holds the true figure 95 times in 100 for texts of that kind. On texts of another kind expect less: a score
-that was *not measured* is a sign, not a verdict. Chance puts the better of two texts first in 0.50 of the pairs: where
-the range begins there or below, treat the score as no better than that."""
+that was *not measured* is a sign, not a verdict. Texts of our own carry the judgement of those who wrote them, who are
+few. Chance puts the better of two texts first in 0.50 of the pairs: where the range begins there or below, treat the
+score as no better than that. Pairs by which a recipe was improved are not counted."""
 
 
 def validity_page() -> str:
@@ -84,9 +99,18 @@ def _unmeasured(axis: Axis | None) -> str:
     """Why a score has no figures, where that lies in how it is scored."""
     if axis is None or axis.offline is not None:
         return ""
-    if axis.kind == "judge":
+    if _only_judged(axis):
         return ": without a judge it has no score"
-    return ": code works it out from what the case states"
+    return ": its rules count what they name; whether people value just that was not tested"
+
+
+def _only_judged(axis: Axis) -> bool:
+    """Whether nothing but a judge can score it, or each of its parts."""
+    if axis.answers_for_parts:
+        return True
+    if axis.kind == "parts":
+        return all(_only_judged(part) for part in axis.parts.values())
+    return axis.kind == "judge" and axis.offline is None
 
 
 def _value(figure: Figure) -> str:
@@ -101,4 +125,10 @@ def _failure(rubric: Rubric, name: str, failure: KnownFailure) -> tuple[str, str
     if found.bounds is not None:
         value += f" ({found.bounds[0]:g} to {found.bounds[1]:g})"
     asked = " / ".join([*(said for said, _ in failure.earlier), failure.prompt])
-    return " ".join(asked.split()), " ".join(failure.response.split()), value, failure.says
+    given = ", ".join(f"{name} {number:g}" for name, number in failure.given.items())
+    return (
+        " ".join(asked.split()) + (f" ({given})" if given else ""),
+        " ".join(failure.response.split()),
+        value,
+        failure.says,
+    )

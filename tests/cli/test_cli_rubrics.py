@@ -67,8 +67,8 @@ def test_show_says_what_each_score_is_worth_and_where_more_is_said(cli: Cli, tin
     assert str(accuracy) in page
     assert f"Score {score}" in page
     assert "docs/validity.md#answer-quality" in page
-    hint = " ".join(cli("show", "education-hint").stdout.split())
-    assert "Tone not measured not for: Sarcasm and impatience in plain words." in hint
+    arena = " ".join(cli("show", "arena").stdout.split())
+    assert "Speed not measured not for: Players on different machines." in arena
     assert "docs/validity.md" not in cli("show", tiny).stdout
 
 

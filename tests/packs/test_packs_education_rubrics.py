@@ -147,3 +147,57 @@ def test_words_that_fit_any_mistake_are_no_diagnosis() -> None:
     rubric = rubrica.load("education-misconception").with_offline("point")
     result = rubrica.evaluate(rubric, prompt="Problem: 1/2 + 1/3. Answered: 2/5.", response=kind)
     assert (result.verdict, result.dimensions["diagnosis"].value) == ("reject", 3)
+
+
+def test_exercises_may_be_chosen_by_their_place_in_a_book() -> None:
+    chosen = "p. 40 no. 2 (mixing juice): taste gives a feeling for a ratio.\np. 43 no. 1 (map): the same with units."
+    found = rubrica.evaluate(
+        "education-exercise-selection", prompt="Two ratio exercises from the book", response=chosen
+    )
+    assert found.verdict == "inconclusive"
+
+
+def test_near_copies_are_less_varied_than_tasks_of_several_kinds() -> None:
+    copies = "\n".join(f"{at}. Find the volume of a box: {at}, 2, 4." for at in (1, 2, 3))
+    kinds = (
+        "1. Build a box of 12 cubes.\n2. A tank holds 60 litres. How deep is it?\n3. Draw two boxes of equal volume."
+    )
+    values = [
+        _value("education-exercise-selection", "variety", "Three exercises on volume", each) for each in (copies, kinds)
+    ]
+    assert values[0] < 5 < values[1]
+
+
+def test_a_hint_in_other_words_than_the_problem_is_no_less_right() -> None:
+    hint = "Think of six loaves. How many halves could you hand out?"
+    assert _value("education-hint", "accuracy", "Work out 6 : 1/2.", hint) == 8
+
+
+def test_a_hint_that_only_tells_leaves_less_to_the_learner_than_one_that_asks() -> None:
+    tells, asks = "Only 5 children pay, so take 5 times 7.", "How many of the children have to buy a ticket?"
+    problem = "A ticket costs 7 dollars. How much do 6 children pay if one rides free?"
+    assert _value("education-hint", "restraint", problem, tells) < _value("education-hint", "restraint", problem, asks)
+
+
+def test_padding_makes_no_solution_complete() -> None:
+    problem = "Three T-shirts at 12 dollars each and 4 dollars for shipping. What is the bill?"
+    padded = (
+        "Three shirts are bought, and each of them has its price, as is usual, so that in the end 40 dollars are paid."
+    )
+    short = "3 · 12 = 36 dollars. With shipping 36 + 4 = 40 dollars are paid."
+    values = [_value("education-solution", "completeness", problem, each) for each in (padded, short)]
+    assert values[0] < values[1]
+
+
+def test_a_check_after_the_result_does_not_replace_it() -> None:
+    solved = "240 / 48 = 5, so 5 coaches are needed. Check: 5 · 48 = 240."
+    found = rubrica.evaluate(
+        "education-solution", prompt="How many coaches for 240 people?", response=solved, context={"answer": 5}
+    )
+    assert "wrong-result" not in {gate.name for gate in found.gates if gate.fired}
+
+
+def _value(rubric: str, axis: str, prompt: str, response: str) -> float:
+    value = rubrica.evaluate(rubric, prompt=prompt, response=response).dimensions[axis].value
+    assert value is not None
+    return value

@@ -123,6 +123,9 @@ def test_an_answer_without_a_number_lacks_its_result(response: str, lacks: int) 
         ("240 / 48 = 5. So 5 coaches are needed. A fine question, well asked!", 5),
         ("So 6 coaches are needed. How many coaches are needed for 240 people?", 6),
         ("There are 240 people and 350 euros. Find the rest yourself.", None),
+        ("240 / 48 = 5, so we need 5 coaches. Check: 5 · 48 = 240.", 5),
+        ("We need 5 coaches. We can check it: 4 coaches seat 192. To check the rest: 5 x 48 = 240!", 5),
+        ("Check: 5 · 48 = 240.", 240),
     ],
 )
 def test_what_is_said_after_a_conclusion_does_not_hide_it(response: str, result: int | None) -> None:

@@ -49,12 +49,13 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     response: str
     prompt: str = ""
     earlier: tuple[tuple[str, str], ...] = ()  # rounds: what was said, and the reply
+    given: dict[str, float] = {}  # what else the case states, such as the grade
 
     @property
     def context(self) -> Context:
         """What the score is asked about."""
         rounds = tuple(Round(prompt=said, response=reply) for said, reply in self.earlier)
-        return Context(prompt=self.prompt, response=self.response, round_history=rounds)
+        return Context.of(self.given, prompt=self.prompt, response=self.response, round_history=rounds)
 
 
 class ScoreCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

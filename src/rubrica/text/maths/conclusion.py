@@ -72,7 +72,7 @@ _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "##
 )
 _CHECKS = lazy_pattern(  # from here on, a result that was found is tried out
     r"^\s*[✓✔☑✅]|^\W*(?:verification|verify(?:ing)?|check(?:ing)?|proof"
-    r"|(?:to|let['’]?s|let us|we can)\s+(?:\w+\s+)?(?:check|verify))\b",
+    r"|(?:to|let['’]?s|let us|we can|you can)\s+(?:\w+\s+)?(?:check|verify))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _UNIT = lazy_pattern(
@@ -178,6 +178,11 @@ def without_checks(explanation: str) -> str:
     """An explanation up to where the result that was found is tried out."""
     checks = _CHECKS.search(explanation, 1)
     return explanation[: checks.start()] if checks else explanation
+
+
+def is_check(sentence: str) -> bool:
+    """Whether a sentence tries out a result that was found, as "Check: 15 + 35 = 50" does."""
+    return _CHECKS.match(sentence) is not None
 
 
 def is_label(sentence: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from math import inf
@@ -20,11 +20,11 @@ from rubrica.text.cut_off import CALCULATOR_STEP, RESULT_MARK
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.amounts import amounts_of
 from rubrica.text.maths.arithmetic import MAX_SIGNS, Equation, equations_of, find_equations
-from rubrica.text.maths.conclusion import Closing, ends_on
+from rubrica.text.maths.conclusion import Closing, ends_on, is_check
 from rubrica.text.maths.equation_sides import MEASURES
 from rubrica.text.maths.expression import tokens_of
 from rubrica.text.texts import Feature, Field, Span, Texts
-from rubrica.text.words import cached_reading, sentences, spaced_words
+from rubrica.text.words import Sentence, cached_reading, sentences, spaced_words
 
 MOST_SPANS = 20
 MOST_LOOKED_BACK = 30  # sentences that are searched for a conclusion
@@ -184,20 +184,29 @@ def asks_for_number(texts: Texts) -> bool:
 @cached_reading
 def result_of(texts: Texts) -> Result | None:
     """What the response comes to: the number after its last "answer is", "####" or box, else its last sentence's. Where
-    that has none, such as a word of praise, it is what the last sentence before concludes."""
+    that has none, such as a word of praise, it is what the last sentence before concludes. Checks at the end are left
+    out."""
     plain = _without_notation(texts.response)
     marks = [mark.end() for mark in RESULT_MARK.finditer(plain)]
     if marks:
         after = next(_numbers(plain[marks[-1] : marks[-1] + 60]), None)
         if after is not None:
             return Result(after[0], marks[-1] + after[1], marks[-1] + after[2])
-    said = sentences(texts, "response")
+    said = _before_checks(plain, sentences(texts, "response"))
     for back, sentence in enumerate(islice(reversed(said), MOST_LOOKED_BACK)):
         found = list(_NUMBER.finditer(plain, sentence.start, sentence.end))[-1:]
         text = plain[sentence.start : sentence.end]
         if found and not text.rstrip().endswith("?") and (back == 0 or _concludes(text)):
             return Result(_value(found[0]), found[0].start(), found[0].end())
     return None
+
+
+def _before_checks(text: str, said: Sequence[Sentence]) -> Sequence[Sentence]:
+    """The sentences up to where the result is tried out: "Check: 35 + 15 = 50." has no result of its own."""
+    count = len(said)
+    while count and is_check(text[said[count - 1].start : said[count - 1].end].lstrip()):
+        count -= 1
+    return said[:count] or said
 
 
 def _concludes(sentence: str) -> bool:
