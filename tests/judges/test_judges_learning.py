@@ -456,3 +456,14 @@ def test_judges_who_all_guess_stay_alike() -> None:
         told.add("no more than a coin would be" in found.reason)
     assert weighed < 10
     assert True in told
+
+
+def test_a_table_is_read_as_people_write_it() -> None:
+    table = ["Id;Judge;Rater;Tone;Judge Tone", "1;m;Ann;8/10;6", "2;m;ann;7,5;6", "3;m;Bob;;6"]
+    read = read_labels(table, SCALES, "labels.csv")
+    assert [(label.human, label.score, label.rater) for label in read.scores] == [(8.0, 6.0, "Ann"), (7.5, 6.0, "Ann")]
+    assert read.left_out == 1
+    with pytest.raises(ContextError, match=r"tone: '4/5' is not a number on its scale 1–10"):
+        read_labels(["id,tone,judge_tone", "1,4/5,6"], SCALES, "labels.csv")
+    both = read_labels(["id,tone,Tone,judge_tone", "1,4,5,6"], SCALES, "labels.csv")
+    assert [label.human for label in both.scores] == [4.0]  # of two columns, the one that is named so

@@ -222,6 +222,7 @@ def test_headings_and_scores_are_read_as_people_write_them(tmp_path: Path) -> No
         [
             fill(one, "ann", WARMTH="8/10", wit="7,5 / 10"),
             fill(one, "bob", 2, Warmth="4/5", wit=6),
+            fill(one, "Bob", 2, wit=7),
             fill(one, "cleo", 3, warmth=4, Warmth=5),
         ],
         [one],
@@ -229,9 +230,10 @@ def test_headings_and_scores_are_read_as_people_write_them(tmp_path: Path) -> No
     )
     assert [dict(opinion.scores) for opinion in found.opinions.values()] == [
         {"warmth": 8.0, "wit": 7.5},
-        {"wit": 6.0},
+        {"wit": 7.0},
         {"warmth": 4.0},
     ]
+    assert (found.reviewers, found.replaced) == (["ann", "bob", "cleo"], 1)
     assert [record.reason for record in found.bad] == [
         "warmth: '4/5' is not a number on its scale 1–10",
         "warmth has several columns",

@@ -68,6 +68,7 @@ class ReviewedRun:
 
     evaluations: dict[str, Evaluation] = field(default_factory=dict)  # by item
     opinions: dict[tuple[str, str], Opinion] = field(default_factory=dict)  # by item and reviewer
+    people: dict[str, str] = field(default_factory=dict)  # as first written, since ``Ann`` and ``ann`` are one person
     bad: list[BadRecord] = field(default_factory=list)
     empty: int = 0  # records that nobody filled in
     replaced: int = 0  # opinions of a person that a later one of theirs took the place of
@@ -170,9 +171,9 @@ def _read_record(one: FilledRecord, item: str, asked: Mapping[str, ReviewQuestio
         found.bad.append(BadRecord(one.file, one.line, "; ".join(faults)))
         if not scores:
             return
-    key = (item, one.reviewer)
-    found.replaced += key in found.opinions
-    found.opinions[key] = Opinion(item, one.reviewer, scores, one.note)
+    reviewer = found.people.setdefault(one.reviewer.casefold(), one.reviewer)
+    found.replaced += (item, reviewer) in found.opinions
+    found.opinions[item, reviewer] = Opinion(item, reviewer, scores, one.note)
 
 
 def _question_of(name: str, asked: Mapping[str, ReviewQuestion]) -> ReviewQuestion:
