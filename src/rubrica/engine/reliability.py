@@ -26,7 +26,7 @@ def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscore
 
     They follow from the rubric and the context alone, so that stored scores get those of the rubric they are judged
     under. Scores of people stay as they are, those of judges that nobody measured, and offline ones for which the
-    rubric asks no judge because it relies on them (`judge: uncertain`). Where it would ask one, the offline score counts
+    rubric asks no judge because it relies on them (`judge: uncertain`). Where it would ask one, an offline score counts
     as its bounds unless the rubric says `point`: code alone does not decide what the rubric says it cannot tell.
     """
     if not isinstance(outcome, Score):
