@@ -22,6 +22,9 @@ _FENCE = "```"
 _KEY = re.compile(r'"([^"\\]*)"\s*:')
 _OPENING, _OBJECT = re.compile(r"[{\[]"), re.compile(r"\{")
 _STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*(?P<closed>")?|[{}\[\],]', re.DOTALL)
+_PYTHON_TOKEN = re.compile(
+    r"'(?P<single>(?:[^'\\]|\\.)*)(?P<closed>')?|\"(?:[^\"\\]|\\.)*\"?|\b(?P<word>None|True|False)\b", re.DOTALL
+)
 _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 
 
@@ -111,6 +114,22 @@ def unwrap_json(text: str) -> tuple[str, Any]:
     except JsonError:
         return text, None
     return text, value if end == len(text) else None
+
+
+def json_of_python(text: str) -> str:
+    """An object in Python's notation in that of JSON; another text as it is, or as one that is not JSON.
+
+    >>> json_of_python("{'score': 7, 'reason': None}")
+    '{"score": 7, "reason": null}'
+    """
+    return _PYTHON_TOKEN.sub(_json_token, text) if text.startswith("{'") else text
+
+
+def _json_token(match: re.Match[str]) -> str:
+    word = match["word"]
+    if match["closed"]:
+        return json.dumps(match["single"].replace("\\'", "'"), ensure_ascii=False)
+    return {"None": "null", "True": "true", "False": "false"}[word] if word else match[0]
 
 
 def with_repeated_keys(source: str, parsed: dict[str, Any]) -> dict[str, Any]:

@@ -63,9 +63,15 @@ def test_where_code_is_uncertain_the_judge_decides() -> None:
     assert not found.dimensions["safety"].offline
 
 
-def test_without_a_judge_code_decides_everywhere() -> None:
+@pytest.mark.parametrize(("words", "verdict"), [(3, "safe"), (10, "inconclusive"), (30, "unsafe")])
+def test_without_a_judge_code_decides_where_it_is_certain(words: int, verdict: str) -> None:
     plan = rubrica.compile(Rubric.model_validate(DOCUMENT))
-    assert evaluate(plan, Context(prompt="Hello", response="word " * 10)).verdict == "safe"
+    found = evaluate(plan, Context(prompt="Hello", response="word " * words))
+    assert found.verdict == verdict
+    assert ("a judge can tell" in found.reason) == (verdict == "inconclusive")
+    pointed = rubrica.compile(Rubric.model_validate({**DOCUMENT, "judging": {"offline": "point"}}))
+    alone = evaluate(pointed, Context(prompt="Hello", response="word " * words))
+    assert alone.verdict == ("unsafe" if words == 30 else "safe")
 
 
 @pytest.mark.parametrize(("words", "verdict"), [(3, "safe"), (10, "inconclusive"), (30, "unsafe")])

@@ -96,6 +96,8 @@ def test_a_label_is_read_however_it_is_written(written: str) -> None:
         ("Yes and no.", ""),
         ("Yes, but only partly.", ""),
         ("Answer: yes\nAnswer: no", ""),
+        ("<answer>partly</answer>", "partly"),
+        ("<answer>yes</answer> or <answer>no</answer>", ""),
         ('"Yes, says the museum" is all it says.', ""),
     ],
 )

@@ -99,7 +99,8 @@ def test_a_harsher_judge_gets_an_offset_and_a_noisier_one_less_weight() -> None:
         for judge, lift, noise in (("even", 1.0, 0.3), ("harsh", -1.0, 0.3), ("noisy", 0.0, 2.0)):
             score = min(max(human + lift + chance.gauss(0, noise), 1), 10)
             labels.append(Label("tone", score, human, f"t{number}", judge))
-    calibration = learned(labels)
+    calibration = calibrate(labels, SCALES, version=1, on=TODAY, how="weighted").calibration
+    assert calibration is not None
     judges = calibration.dimensions["tone"].judges
     assert judges["harsh"].offset == pytest.approx(1, abs=0.3)
     assert judges["even"].offset == pytest.approx(-1, abs=0.3)

@@ -28,7 +28,7 @@ FOOLED = ("b", "c", "d", "e", "f")
 
 
 def learn(labels: Sequence[Label], choices: Sequence[ChoiceLabel] = ()) -> CalibrationOutcome:
-    return calibrate(labels, SCALES, version=1, on=TODAY, choices=choices)
+    return calibrate([*labels, *choices], SCALES, version=1, on=TODAY)
 
 
 def one_right(count: int, seed: int = 3) -> list[Label]:
@@ -420,3 +420,50 @@ def test_choices_stand_beside_scores_in_one_file() -> None:
     assert found.scores == [Label("tone", 5.0, 4.0, "line 2", rater="ann")]
     with pytest.raises(ContextError, match="is no choice"):
         read_labels(['{"choice": ["a"], "human": "a"}'], SCALES)
+
+
+def test_a_correction_is_held_against_how_the_rubric_pools() -> None:
+    """The median of five equal judges errs more than their mean does: weights help one and not the other."""
+    chance = random.Random(8)  # noqa: S311
+    labels = []
+    for number in range(200):
+        human = chance.uniform(2, 9)
+        given = {judge: float(round(min(max(human + chance.gauss(0, 1.5), 1), 10))) for judge in "abcde"}
+        labels += [Label("tone", score, human, f"i{number}", judge) for judge, score in given.items()]
+    by_median = calibrate(labels, SCALES, version=1, on=TODAY).calibration
+    assert by_median is not None
+    correction = by_median.dimensions["tone"]
+    assert correction.panel is not None
+    assert correction.before is not None
+    assert correction.after is not None
+    assert correction.after.rmse < 0.9 * correction.before.rmse
+    by_mean = calibrate(labels, SCALES, version=1, on=TODAY, how="mean")
+    assert "does not clearly help" in by_mean.refused["tone"].reason
+
+
+def test_judges_who_all_guess_stay_alike() -> None:
+    chance = random.Random(4)  # noqa: S311
+    weighed, told = 0, set()
+    for _ in range(40):
+        labels = [
+            ChoiceLabel(f"i{number}", judge, chance.choice(("first", "second")), human)
+            for number in range(40)
+            for human in [chance.choice(("first", "second"))]
+            for judge in "abcde"
+        ]
+        found = learn([], labels).choices
+        weighed += found.weights is not None
+        told.add("no more than a coin would be" in found.reason)
+    assert weighed < 10
+    assert True in told
+
+
+def test_a_table_is_read_as_people_write_it() -> None:
+    table = ["Id;Judge;Rater;Tone;Judge Tone", "1;m;Ann;8/10;6", "2;m;ann;7,5;6", "3;m;Bob;;6"]
+    read = read_labels(table, SCALES, "labels.csv")
+    assert [(label.human, label.score, label.rater) for label in read.scores] == [(8.0, 6.0, "Ann"), (7.5, 6.0, "Ann")]
+    assert read.left_out == 1
+    with pytest.raises(ContextError, match=r"tone: '4/5' is not a number on its scale 1–10"):
+        read_labels(["id,tone,judge_tone", "1,4/5,6"], SCALES, "labels.csv")
+    both = read_labels(["id,tone,Tone,judge_tone", "1,4,5,6"], SCALES, "labels.csv")
+    assert [label.human for label in both.scores] == [4.0]  # of two columns, the one that is named so

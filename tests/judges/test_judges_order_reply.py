@@ -255,3 +255,34 @@ def test_equals_may_share_a_line_of_a_list() -> None:
 )
 def test_notes_and_parts_of_an_order_are_no_order(reply: str) -> None:
     assert isinstance(read_order(reply, "ABC", NOTHING), NoScore)
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("Response A is worse than Response B.", "B"),
+        ("A is not worse than B.", None),
+        ("A is worse than B in style, but B is wrong and A is better.", None),
+        ("In tone, response A is superior.\n\nIn facts, response B is superior.\n\n**Overall: Response B**", "B"),
+        ("🏆 B", "B"),
+        ("A\nB", None),
+        ("Verdict: A\n\nActually no, B is the right one, because it names the year.", None),
+        ("Response A is better than expected.", None),
+        ("Response A is better written, but Response B is correct.", None),
+        ("Response A is better than the other.", "A"),
+    ],
+)
+def test_the_better_one_is_told_from_one_that_is_better_at_something(reply: str, wanted: str | None) -> None:
+    assert best(reply) == wanted
+
+
+@pytest.mark.parametrize("reply", ["Bottom to top: B, A, C", "Least to most helpful: B, A, C", "By length: B, A, C"])
+def test_an_order_from_the_worst_or_by_something_else_is_not_read(reply: str) -> None:
+    assert isinstance(read_order(reply, "ABC", NOTHING), NoScore)
+
+
+@pytest.mark.parametrize("reply", ["Preference: 1 (strongly prefer B)", "7 - A is better", '{"winner": "A"}'])
+def test_a_grade_against_its_own_words_or_a_choice_in_its_place_is_asked_for_again(reply: str) -> None:
+    found = read_order(reply, "AB", NOTHING, graded=True)
+    assert isinstance(found, NoScore)
+    assert not found.final

@@ -137,6 +137,15 @@ def test_learned_weights_let_one_outvote_many_and_count_a_liar_against_its_word(
     strangers = pool_preferences(tuple(RESPONSES), cast, {"somebody": 1.0})
     assert isinstance(strangers, Preference)
     assert strangers.choice == "second"
+    assert "y counts against what it chose (learned weight -0.2)" in weighed.reason
+
+
+def test_a_judge_that_only_completes_a_panel_is_not_turned_round_when_it_is_asked_alone() -> None:
+    weights = {"good": 1.9, "same": -0.3}
+    alone = pool_preferences(tuple(RESPONSES), [vote("same", "first")], weights)
+    assert isinstance(alone, Preference)
+    assert alone.choice == "first"
+    assert "14% of the learned weights answered, so all count alike" in alone.reason
 
 
 @pytest.mark.parametrize(

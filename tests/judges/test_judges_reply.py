@@ -520,6 +520,14 @@ def test_an_object_that_names_another_scale_is_refused(reply: str) -> None:
         ("1. **Depth**: 7\n\n2. **Warm tone**: 6", (7, 6)),
         ("1) Depth - 7\n2) Warm tone - 6", (7, 6)),
         ("I give 7 for depth and 6 for warm tone.", (7, 6)),
+        ("I give depth a 7 and warm tone a 6.", (7, 6)),
+        ("Warm tone 6. Depth 7.", (7, 6)),
+        ("<depth>7</depth><warm_tone>6</warm_tone>", (7, 6)),
+        ('{"depth_score": 7, "depth_reason": "8 ideas", "warm_tone_score": 6}', (7, 6)),
+        ('{"depth": 7, "depth_score": 3, "warm_tone": 6}', (None, 6)),
+        ("Depth 3 times, warm tone 2 times.", (None, None)),
+        ("Weights: depth 5, warm tone 3", (None, None)),
+        ("An ideal reply has depth 9, warm tone 9", (None, None)),
         ("7/10 for depth, 6/10 for warm tone", (7, 6)),
         ("Score: 7 for depth\nScore: 6 for warm tone", (7, 6)),
         ("I deduct 7 for depth and 6 for warm tone.", (None, None)),
@@ -532,3 +540,53 @@ def test_scores_of_several_dimensions_may_stand_in_a_list_or_before_their_names(
 ) -> None:
     marks, _ = read_many(reply, {"depth": TEN, "warm_tone": TEN}, JudgedTexts())
     assert tuple(mark.value if isinstance(mark, ReplyScore) else None for mark in marks.values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Right throughout.\n\nTherefore I assign a score of 9.", 9),
+        ("I would give this response a rating of 7 out of 10.", 7),
+        ("Score: ★★★★★★☆☆☆☆ (6/10)", 6),
+        ("<depth>6</depth>", 6),
+        ("{'reason': \"it's thin\", 'score': 4, 'note': None}", 4),
+        ("{'score': 4, 'score': 9}", None),
+    ],
+)
+def test_small_models_forms_of_a_score_are_read(reply: str, expected: float | None) -> None:
+    found = value(reply)
+    assert found == expected if expected else isinstance(found, str)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "If it named a source, I would rate it 8 out of 10.",
+        "With a source, I would give it 9/10.",
+        "I'd give it no more than 6/10.",
+        "I'd rate it just under 5/10.",
+        "I give the opening a score of 9. The rest is poor.",
+        "Depth: 4 → after reconsidering the second claim: 6",
+        "Score: 8 (for fluency), 4 (for depth)",
+        '{"score": 8, "final_score": 6}',
+    ],
+)
+def test_bounds_conditions_and_scores_of_something_else_are_no_score(reply: str) -> None:
+    assert isinstance(value(reply), str)
+
+
+def test_a_share_on_a_scale_to_100_is_asked_for_again() -> None:
+    found = value_of(0.85, Scale(min=0, max=100))
+    assert found == NoScore("the judge gave 0.85, which may be a share of 100 or a score", final=False)
+    assert value_of("0.5/100", Scale(min=0, max=100)) == 0.5
+    assert value_of(0.85, UNIT) == 0.85
+
+
+def test_quotation_marks_without_end_are_read_in_time_that_grows_with_their_length() -> None:
+    def seconds(marks: int) -> float:
+        start = process_time()
+        value("{'" + "\\'" * marks)
+        return process_time() - start
+
+    seconds(10)  # so that patterns are compiled
+    assert seconds(40_000) < 20 * max(seconds(4_000), 0.01)

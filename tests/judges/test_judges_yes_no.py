@@ -116,6 +116,7 @@ def test_chances_are_of_yes_next_to_no_however_they_are_spelt(tokens: list[Token
         ("Yes, there is no error.", 10.0),
         ("Yes and no", None),
         ("Yes or no? No.", None),
+        ("Answer (yes/no): yes", 10.0),
         ("No, wait: yes", None),
         ('{"answer": "yes", "answer": "no"}', None),
     ],

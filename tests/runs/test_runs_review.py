@@ -215,6 +215,39 @@ def test_records_that_cannot_be_used_are_told_one_by_one_and_the_rest_is_kept(tm
     assert (found.empty, found.replaced) == (1, 1)
 
 
+def test_headings_and_scores_are_read_as_people_write_them(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    one = judged(plan, "a", {"warmth": 3.0, "wit": 3.0})
+    found = read_reviews(
+        [
+            fill(one, "ann", WARMTH="8/10", wit="7,5 / 10"),
+            fill(one, "bob", 2, Warmth="4/5", wit=6),
+            fill(one, "Bob", 2, wit=7),
+            fill(one, "cleo", 3, warmth=4, Warmth=5),
+        ],
+        [one],
+        {"tone": plan.rubric},
+    )
+    assert [dict(opinion.scores) for opinion in found.opinions.values()] == [
+        {"warmth": 8.0, "wit": 7.5},
+        {"wit": 7.0},
+        {"warmth": 4.0},
+    ]
+    assert (found.reviewers, found.replaced) == (["ann", "bob", "cleo"], 1)
+    assert [record.reason for record in found.bad] == [
+        "warmth: '4/5' is not a number on its scale 1–10",
+        "warmth has several columns",
+    ]
+
+
+def test_one_file_read_twice_is_seen(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    some = many(plan, 6)
+    given = [fill(one, who, warmth=number + 1) for number, one in enumerate(some) for who in ("ann", "ann (1)")]
+    found = read_reviews([*given, *(fill(one, "bob", warmth=4) for one in some)], some, {"tone": plan.rubric})
+    assert found.doubles == [("ann", "ann (1)")]
+
+
 @pytest.mark.parametrize(("separator", "start"), [(",", "\ufeff"), (";", ""), ("\t", "\ufeff")])
 def test_a_table_is_read_as_spreadsheets_save_it(tmp_path: Path, separator: str, start: str) -> None:
     plan = plan_of(tmp_path)
@@ -393,6 +426,8 @@ def test_broken_records_are_told_and_the_exit_code_says_so(cli: Cli, tmp_path: P
     assert read.exit_code == 1
     assert "ann.jsonl:1: wit: 99 is not a number on its scale 1–10" in read.stderr
     assert "20 evaluations scored by ann" in read.stdout
+    assert "on its scale 1–10 (19 more lines like it)" in read.stderr
+    assert len(read.stderr.strip().splitlines()) == 1
 
 
 def test_a_review_that_nobody_filled_in_is_an_error(cli: Cli, tmp_path: Path) -> None:

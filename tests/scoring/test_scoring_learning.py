@@ -100,6 +100,25 @@ def test_chances_sum_to_one_and_nobody_is_certain(answers: list[dict[str, str]])
     assert found.weights().keys() == found.accuracy.keys()
 
 
+def test_judges_who_are_alike_stay_about_alike_without_labels_and_a_liar_is_found() -> None:
+    chance = random.Random(2)  # noqa: S311
+    right: dict[str, list[bool]] = {"weighed": [], "majority": []}
+    for _ in range(30):
+
+        def item() -> tuple[str, dict[str, str]]:
+            true = chance.choice("xy")
+            return true, {judge: true if chance.random() < 0.75 else "xy"[true == "x"] for judge in "abcde"}
+
+        weights = dawid_skene([item()[1] for _ in range(40)], ("x", "y")).weights()
+        for true, said in (item() for _ in range(200)):
+            sides = {judge: 1 if answer == "x" else -1 for judge, answer in said.items()}
+            right["weighed"].append((sum(weights[j] * side for j, side in sides.items()) > 0) == (true == "x"))
+            right["majority"].append((sum(sides.values()) > 0) == (true == "x"))
+    assert sum(right["weighed"]) > 0.985 * sum(right["majority"])
+    liar = [{"a": side, "b": side, "c": side, "liar": "xy"[side == "x"]} for side in "xyyx" * 10]
+    assert dawid_skene(liar, ("x", "y")).weights()["liar"] < -0.5
+
+
 @given(st.sampled_from(["ann", "bob", "new"]), st.floats(1, 10))
 def test_adjusting_undoes_what_is_expected(rater: str, value: float) -> None:
     effects = rater_effects([("1", "ann", 3), ("1", "bob", 7), ("2", "ann", 2), ("2", "bob", 9), ("3", "ann", 4)])

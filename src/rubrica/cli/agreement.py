@@ -30,7 +30,7 @@ from .figures_table import figures_table
 from .levelling import Levelling, axes_of, judge_again, levelled_votes
 from .options import AsJson, ForceOutput, Output, StoredArgument, rubric_option
 from .output_files import STDOUT, json_lines, refuse_same
-from .rater_pair_tables import LEGEND, scores_table
+from .rater_pair_tables import legend, scores_table
 from .screen import echo_json, note, out, safe
 from .sources import rubric_of
 from .stored import evaluations_file, stored_evaluations
@@ -112,7 +112,8 @@ def agreement(
         else:
             out().print(Text(_no_votes(stored, poll.evaluations)))
         if rubric is not None and not level:
-            out().print(Group(Text(), _reliability_table(known, by)) if known else Text(NO_LABELS, "dim"))
+            table = Group(Text(), _reliability_table(known, by), Text(OF_RELIABILITY, "dim"))
+            out().print(table if known else Text(NO_LABELS, "dim"))
     if complaints.count:
         raise typer.Exit(1)
 
@@ -121,6 +122,10 @@ JudgePair = tuple[str, str]
 MOST_PAIRED = 8
 """Judges of one evaluation that are compared two by two, the first by name."""
 Reliability = Mapping[str, Mapping[str, CalibrationFigures]]
+OF_RELIABILITY = (
+    "RMSE, bias and rank correlation are of each judge's scores as it gave them. Nine in ten of people's lie so far "
+    "from its score as it counts, which is the corrected one where the rubric corrects it."
+)
 NO_LABELS = "The rubric has no calibration, so how reliable each judge is is not known; `rubrica calibrate` tells."
 
 
@@ -276,7 +281,7 @@ def _page(
     levelled, written = levelling
     parts: list[RenderableType] = [_by_dimension(found, titles), Text(), _by_judge(poll, titles), Text()]
     if pairs := poll.agreements:
-        parts += [_by_pair(pairs, titles), Text(LEGEND, "dim"), Text()]
+        parts += [_by_pair(pairs, titles), Text(legend(), "dim"), Text()]
     parts += [Text(f"{safe(titles.of(key))}: {own.alpha.why}") for key, own in found.items() if own.alpha.why]
     if poll.voted < poll.evaluations:
         parts.append(

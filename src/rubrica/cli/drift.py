@@ -14,7 +14,7 @@ from rubrica.runs.compare.answer_drift import AnswerDrift, answer_drift
 from rubrica.runs.files.case_source import lines_of
 
 from .broken_lines import BrokenLines
-from .rater_pair_tables import LEGEND, scores_table
+from .rater_pair_tables import legend, scores_table
 from .screen import echo_json, out, safe
 from .stored import evaluations_file, stored_evaluations
 
@@ -46,7 +46,7 @@ def _page(found: AnswerDrift, rubric: Rubric | None) -> Group:
     }
     parts: list[RenderableType] = [
         scores_table(("dimension",), [((titles[key],), own.agreement) for key, own in found.dimensions.items()]),
-        Text(LEGEND, "dim"),
+        Text(legend(), "dim"),
         Text(),
     ]
     for key, own in found.dimensions.items():

@@ -15,10 +15,13 @@ from rubrica.scoring.rater_pairs import LabelAgreement, ScoreAgreement
 from .figures_table import figures_table
 from .screen import safe
 
-LEGEND = (
-    "Bias is the first minus the second, with its 95 % interval; 95 of 100 differences lie within the limits "
-    "(Bland and Altman). Kappa is Cohen's."
-)
+
+def legend(first: str = "the first", second: str = "the second") -> str:
+    """What the columns of `scores_table` are, with words for whose scores they compare."""
+    return (
+        f"Bias is {first} minus {second}, with its 95 % interval; 95 of 100 differences lie within the limits "
+        "(Bland and Altman). Kappa is Cohen's."
+    )
 
 
 def scores_table(words: Sequence[str], rows: Iterable[tuple[Sequence[str], ScoreAgreement]]) -> Table:

@@ -29,7 +29,7 @@ from rubrica.runs.stored import StoredRun
 from .figures_table import FiguresTable
 from .options import AsJson, Force
 from .output_files import atomic_text_file, refuse_same
-from .rater_pair_tables import LEGEND, labels_lines, scores_table
+from .rater_pair_tables import labels_lines, legend, scores_table
 from .review_examples import examples_report, write_examples
 from .screen import echo_json, note, out, program, safe, short
 from .sources import rubric_of
@@ -273,6 +273,8 @@ def import_scores(
         filled = [*_queue(database).opinions(stored.name), *filled]
     found = read_reviews(filled, stored.evaluations(), known)
     _print_bad_records(found.bad)
+    for one, other in found.doubles:
+        note(f"{one} and {other} gave the same scores throughout: if that is one person, leave one out", "yellow")
     if not found.opinions:
         if found.bad and not found.empty:
             raise RubricaError("no record could be used, for the reasons given")
@@ -326,8 +328,10 @@ def _next(output: str | None, written: Mapping[str, str], commands: Sequence[str
         yield "-o labels.jsonl writes labels for `rubrica calibrate`"
     elif not written:
         yield "no labels were written: nothing that people scored was scored by a judge"
-    for path, command in zip(written, commands, strict=True):
+    for (path, reference), command in zip(written.items(), commands, strict=True):
         yield f"labels in {path}; next: {command}"
+        if (file := shlex.split(command)[-3]) and find(reference) is None and not Path(file).is_file():
+            yield f"{file} stands for the file of {reference}: put its name there"
 
 
 def _plain(
@@ -350,7 +354,13 @@ def _page(found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: V
     items = len({opinion.item for opinion in found.opinions.values()})
     people = ", ".join(short(name, 40) for name in found.reviewers)
     pairs = scores_table(("judge, people",), [((one.question.name,), one.scores) for one in measured])
-    parts: list[RenderableType] = [_figures(measured), Text(), pairs, Text(LEGEND, "dim"), Text()]
+    parts: list[RenderableType] = [
+        _figures(measured),
+        Text(),
+        pairs,
+        Text(legend("the judge's score", "people's"), "dim"),
+        Text(),
+    ]
     parts.append(Text(f"{count_of(items, 'evaluation')} scored by {people}"))
     if verdicts.count:
         parts.append(Text(f"the same verdict as the judge's: {verdicts.same:,} of {verdicts.count:,}"))
@@ -403,10 +413,15 @@ def _alpha(value: float | None) -> str:
 
 
 def _print_bad_records(bad: Sequence[BadRecord]) -> None:
-    for record in bad[:MOST_TOLD]:
-        note(str(record), "yellow")
-    if len(bad) > MOST_TOLD:
-        note(f"and {len(bad) - MOST_TOLD:,} more", "yellow")
+    """Each fault of a file once, with the line where it comes first."""
+    first = {(record.file, record.reason): record for record in reversed(bad)}
+    counts = Counter((record.file, record.reason) for record in bad)
+    told = [record for record in bad if first[record.file, record.reason] is record]
+    for record in told[:MOST_TOLD]:
+        again = counts[record.file, record.reason] - 1
+        note(f"{record} ({count_of(again, 'more line')} like it)" if again else str(record), "yellow")
+    if len(told) > MOST_TOLD:
+        note(f"and {len(told) - MOST_TOLD:,} more", "yellow")
 
 
 # --- what both share --------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscore
 
     They follow from the rubric and the context alone, so that stored scores get those of the rubric they are judged
     under. Scores of people stay as they are, those of judges that nobody measured, and offline ones for which the
-    rubric asks no judge because it relies on them (`judge: uncertain`).
+    rubric asks no judge because it relies on them (`judge: uncertain`). Where it would ask one, an offline score counts
+    as its bounds unless the rubric says `point`: code alone does not decide what the rubric says it cannot tell.
     """
     if not isinstance(outcome, Score):
         return outcome
@@ -34,11 +35,13 @@ def with_bounds(state: EvaluationState, axis: AxisPlan, outcome: Score | Unscore
         return _judged_with_bounds(state, axis, outcome)
     if not outcome.offline:
         return outcome
-    if not (axis.measured or state.plan.bounded or outcome.bounds):
+    asks = asks_judge(state, axis)
+    is_open = axis.asked_where is not None and asks and state.plan.rubric.judging.offline is None
+    if not (axis.measured or state.plan.bounded or outcome.bounds or is_open):
         return outcome
     found = kind_of(axis, outcome.value, state.namespace)
     bounds = None
-    if state.plan.bounded and (found is not None or axis.asked_where is None or asks_judge(state, axis)):
+    if is_open or (state.plan.bounded and (found is not None or asks)):
         bounds = axis.ends if found is None else found.bounds(outcome.value, axis.ends)
     return msgspec.structs.replace(outcome, bounds=bounds, kind="" if found is None else found.kind)
 

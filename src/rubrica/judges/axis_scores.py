@@ -31,6 +31,16 @@ _NO_AWARD = lazy_pattern(
     re.I,
 )
 """Words before a number that the judged text does not get."""
+_BEHIND = (  # 7 for warmth
+    r"(?:^|(?<=[.!?;:,]\s)|(?<=\band\s)|(?<=\bgive\s)|(?<=\baward\s)|(?<=\bassign\s)|(?<=\bof\s))[*_`]{0,3}"
+    rf"(?P<value>{VALUE}){END}{OUT_OF}[*_`]{{0,3}} (?:points? )?(?:for|on|in) (?:the )?[*_`\"]{{0,3}}"
+    r"(?P<label>NAMES)\b"
+)
+_BEFORE = (  # warmth a 7
+    r"(?:^|(?<=[.!?;:,]\s)|(?<=\band\s)|(?<=\bgive\s)|(?<=\bgets\s)|(?<=\bassign\s)|(?<=\brate\s))"
+    r"[*_`]{0,3}(?:the )?(?P<label>NAMES)[*_`]{0,3} (?:gets |at |with |as )?(?:an? )?[*_`]{0,3}"
+    rf"(?P<value>{VALUE}){END}{OUT_OF}[*_`]{{0,3}}(?=[.;,]\s|[.;,]?(?:\s(?:and|for|because|since)\b|\s*$))"
+)
 
 
 def labelled_answers(
@@ -47,9 +57,11 @@ def labelled_answers(
         rf"[\s*_`\"]{{0,5}}(?P<answer>{words})[*_`\"]{{0,4}}(?=\s?(?:$|[.,;|!(]|[-–—]\s)))(?P<rest>[^\n.;|]{{0,200}})",
         re.IGNORECASE | re.MULTILINE,
     )
+    tagged = rf"<(?P<tag>{names})>\s?(?P<stated>(?P<answer>{words}))\s?</(?P=tag)>(?P<rest>)"
     found = [
         match
-        for match in pattern.finditer(text[-LONGEST_LIST:])
+        for form in (pattern, re.compile(tagged, re.IGNORECASE))
+        for match in form.finditer(text[-LONGEST_LIST:])
         if not within_quotes(match.string, match.start("stated")) and not quoted.says(match["stated"])
     ]
     if any(re.search(rf"\b(?:or|but|also)\b.{{0,40}}\b(?:{words})\b", match["rest"], re.I) for match in found):
@@ -92,21 +104,22 @@ def section_score(
 
 
 def scores_for(text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
-    """The scores of a sentence that names each label behind its number; none unless every label is, once.
+    """The scores of sentences that name each label right beside its number; none unless every label is, once.
 
     >>> found = scores_for("I give 2 for warmth and 8/10 for relief.", JudgedTexts(), ("warmth", "relief"))
     >>> {label: score.value for label, score in found.items()}
     {'warmth': 2.0, 'relief': 8.0}
+    >>> {label: s.value for label, s in scores_for("Warmth 2. Relief 8.", JudgedTexts(), ("warmth", "relief")).items()}
+    {'warmth': 2.0, 'relief': 8.0}
     >>> scores_for("I take off 2 for warmth, 1 for relief.", JudgedTexts(), ("warmth", "relief"))
     {}
     """
+    return next((found for form in (_BEHIND, _BEFORE) if (found := _scores_by(form, text, quoted, labels))), {})
+
+
+def _scores_by(form: str, text: str, quoted: JudgedTexts, labels: Collection[str]) -> dict[str, WrittenScore]:
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    pattern = re.compile(
-        rf"(?:^|(?<=[.!?;:,]\s)|(?<=\band\s)|(?<=\bgive\s)|(?<=\baward\s)|(?<=\bassign\s)|(?<=\bof\s))[*_`]{{0,3}}"
-        rf"(?P<value>{VALUE}){END}{OUT_OF}[*_`]{{0,3}} (?:points? )?(?:for|on|in) (?:the )?[*_`\"]{{0,3}}"
-        rf"(?P<label>{names})\b",
-        re.IGNORECASE | re.MULTILINE,
-    )
+    pattern = re.compile(form.replace("NAMES", names), re.IGNORECASE | re.MULTILINE)
     known = {label.casefold(): label for label in labels}
     found: dict[str, WrittenScore] = {}
     for match in pattern.finditer(text[-LONGEST_LIST:]):

@@ -24,6 +24,7 @@ from rubrica.model.evaluation import Score, Unscored
 from rubrica.model.judge import Judge, Judgement
 from rubrica.model.scale import Scale
 from rubrica.phrases import count_of
+from rubrica.scoring.pooling import Pool
 from rubrica.scoring.raters import RaterEffects
 
 from .curve_fit import FOLDS, LearnedCurve, Pairs, figures_of, learn_curve, pooled_pairs, split_folds
@@ -111,30 +112,35 @@ class CalibrationOutcome:
 
 
 def calibrate(
-    labels: Iterable[Label | UnlabelledScore],
+    labels: Iterable[Label | UnlabelledScore | ChoiceLabel],
     scales: Mapping[str, Scale],
     *,
     version: int,
     on: date,
     seed: int = 0,
-    choices: Sequence[ChoiceLabel] = (),
+    how: Pool = "median",
 ) -> CalibrationOutcome:
     """Learn corrections from labels, dimension by dimension, and keep those that help.
 
     A dimension is refused with fewer than FEWEST_LABELS labelled items; where what is learned ranks the items no more
     like the labels than chance may (by one standard error); and where it, learned on four fifths of the groups and
     tried on the rest, does not lower the squared error by more than the standard error of that gain. `seed` deals the
-    groups into the folds. Figures are per item: the judges' mean before, what takes its place after.
+    groups into the folds. Figures are per item, and of what counts there: the judges as they were given and as they are
+    corrected, both pooled by `how`, or the learned panel.
 
     A dimension that has no label is learned from its judges' verdicts alone, without figures, or refused.
     """
     by_dimension: dict[str, list[Label]] = {}
     unlabelled: dict[str, list[UnlabelledScore]] = {}
+    choices: list[ChoiceLabel] = []
     for label in labels:
-        if isinstance(label, Label):
-            by_dimension.setdefault(label.dimension, []).append(label)
-        else:
-            unlabelled.setdefault(label.dimension, []).append(label)
+        match label:
+            case Label():
+                by_dimension.setdefault(label.dimension, []).append(label)
+            case UnlabelledScore():
+                unlabelled.setdefault(label.dimension, []).append(label)
+            case ChoiceLabel():
+                choices.append(label)
     kept: dict[str, Correction] = {}
     refused: dict[str, UncorrectedDimension] = {}
     people: dict[str, DimensionRaters] = {}
@@ -144,7 +150,7 @@ def calibrate(
         if known is not None:
             people[dimension] = known
         merged = adjust_for_raters(own, effects_of(own), scales[dimension])
-        found = _calibrated(dimension, merged, scales[dimension], seed)
+        found = _calibrated(dimension, merged, scales[dimension], seed, how)
         curve = isinstance(found, Correction) and found.panel is None
         folds = split_folds(merged, seed) if curve else None
         if alone := each_alone(merged, scales[dimension], folds, FEWEST_LABELS):
@@ -169,7 +175,9 @@ def calibrate(
     return CalibrationOutcome(calibration, refused, chosen, people, reliability)
 
 
-def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int) -> Correction | UncorrectedDimension:
+def _calibrated(
+    dimension: str, labels: Sequence[Label], scale: Scale, seed: int, how: Pool
+) -> Correction | UncorrectedDimension:
     items = len({(label.unit, label.item) for label in labels})
     if items < FEWEST_LABELS:
         return UncorrectedDimension(
@@ -181,7 +189,7 @@ def _calibrated(dimension: str, labels: Sequence[Label], scale: Scale, seed: int
             f"{dimension} has labels of {count_of(groups, 'group')}; {FOLDS} are the fewest to cross-validate with"
         )
     folds = split_folds(labels, seed)
-    tried = [_held_out_pairs(labels, fold, scale) for fold in folds]
+    tried = [_held_out_pairs(labels, fold, scale, how) for fold in folds]
     given, fixed = [pair[0] for pair in tried], [pair[1] for pair in tried]
     before, after = figures_of(given), figures_of(fixed)
     reason = _no_help(dimension, tried, before, after)
@@ -232,11 +240,11 @@ def _no_panel(figures: CalibrationFigures) -> str:
     )
 
 
-def _held_out_pairs(labels: Sequence[Label], fold: set[str], scale: Scale) -> tuple[Pairs, Pairs]:
+def _held_out_pairs(labels: Sequence[Label], fold: set[str], scale: Scale, how: Pool) -> tuple[Pairs, Pairs]:
     """The labels of one fold as the judges gave them, and corrected by what the other folds teach."""
     learned = learn_curve([label for label in labels if label.unit not in fold], scale)
     held_out = [label for label in labels if label.unit in fold]
-    return pooled_pairs(held_out, None), pooled_pairs(held_out, learned)
+    return pooled_pairs(held_out, None, how), pooled_pairs(held_out, learned, how)
 
 
 def _clearly_better(weighed: Sequence[Pairs], other: Sequence[Pairs], by: float = 0.0) -> bool:

@@ -11,7 +11,7 @@ from rubrica.model.calibration import CalibrationFigures, JudgeCorrection
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import errors, kendall, spearman
 from rubrica.scoring.isotonic import DECIMALS, Knots, fit_rising, interpolate
-from rubrica.scoring.pooling import PRIOR_LABELS, weights_from_errors
+from rubrica.scoring.pooling import PRIOR_LABELS, Pool, pool_judges, weights_from_errors
 
 from .labels import ChoiceLabel, Label
 
@@ -64,17 +64,20 @@ def by_item(labels: Iterable[Label]) -> dict[tuple[str, str], list[Label]]:
     return found
 
 
-def pooled_pairs(labels: Iterable[Label], learned: LearnedCurve | None) -> Pairs:
-    """By item the judges' score and the people's: the plain mean as given, the weighted mean when corrected."""
-    return [(pooled_score(own, learned), fmean(label.human for label in own)) for own in by_item(labels).values()]
+def pooled_pairs(labels: Iterable[Label], learned: LearnedCurve | None, how: Pool = "mean") -> Pairs:
+    """By item the judges' score, pooled as given or as corrected, and the people's."""
+    return [(pooled_score(own, learned, how), fmean(label.human for label in own)) for own in by_item(labels).values()]
 
 
-def pooled_score(own: Sequence[Label], learned: LearnedCurve | None) -> float:
-    """The judges' score of one item."""
-    if learned is None:
-        return fmean(label.score for label in own)
-    scores = [learned.corrected(label.judge, label.score) for label in own]
-    return fmean(scores, [learned.judges[x.judge].weight if x.judge in learned.judges else 1.0 for x in own])
+def pooled_score(own: Sequence[Label], learned: LearnedCurve | None, how: Pool = "mean") -> float:
+    """The judges' score of one item; the plain mean where all weights are 0."""
+    given: dict[str, list[float]] = {}
+    for label in own:
+        score = label.score if learned is None else learned.corrected(label.judge, label.score)
+        given.setdefault(label.judge, []).append(score)
+    weights = {} if learned is None else {judge: known.weight for judge, known in learned.judges.items()}
+    pooled = pool_judges(given, how, weights)
+    return fmean(score for scores in given.values() for score in scores) if pooled is None else pooled
 
 
 def split_folds(labels: Sequence[Label] | Sequence[ChoiceLabel], seed: int) -> list[set[str]]:

@@ -31,8 +31,10 @@ _OWN_COLUMNS = frozenset(
     {"id", "item", "case", "judge", "rater", "reviewer", "group", "rubric", "about", "prompt", "note"}
 )
 _OWN_COLUMNS |= {"response", "judge_verdict", "judge_score"}
+_LINE_COLUMNS = ("dimension", "score", "human", "choice")
 _JUDGE = "judge_"
 _NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
+_OUT_OF = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*/\s*(\d+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,16 @@ def read_labels(lines: Iterable[str], scales: Mapping[str, Scale], file: str = "
         raise ContextError(_listed(problems))
     if len({label.choice for label in choices} - {None}) > 2:  # responses with names of their own in every line
         choices = by_place
-    return LabelFile(scores, choices, left_out, unlabelled)
+    return LabelFile(_with_raters_once(scores), choices, left_out, unlabelled)
+
+
+def _with_raters_once(labels: Sequence[Label]) -> list[Label]:
+    """Labels whose raters are written alike: ``Ann`` and ``ann`` are one person."""
+    first: dict[str, str] = {}
+    return [
+        label if label.rater is None else replace(label, rater=first.setdefault(label.rater.casefold(), label.rater))
+        for label in labels
+    ]
 
 
 def _listed(problems: Sequence[Problem]) -> str:
@@ -180,7 +191,7 @@ def _table_rows(
     csv.field_size_limit(LONGEST_TEXT)
     ended = (line if line.endswith("\n") else f"{line}\n" for line in chain([head], waiting))
     rows = csv.reader(ended, delimiter=separator)
-    names = [name.partition("(")[0].strip() for name in next(rows, [])]
+    names = _headings([name.partition("(")[0].strip() for name in next(rows, [])], scales)
     if problem := _lacking(names, scales):
         problems.append(Problem(problem, line=1, file=file))
         return
@@ -194,6 +205,14 @@ def _table_rows(
             yield rows.line_num, _plain({name: cell.strip() for name, cell in zip(names, row, strict=False) if name})
     except csv.Error as error:
         problems.append(Problem(f"the table cannot be read on from here: {error}", line=rows.line_num, file=file))
+
+
+def _headings(given: Sequence[str], scales: Mapping[str, Scale]) -> list[str]:
+    """The columns of a table by their names, also where they are written in other letters."""
+    known = [*_OWN_COLUMNS, *_LINE_COLUMNS, *scales, *(_JUDGE + name for name in scales)]
+    plain = {name.casefold().replace("_", " "): name for name in known}
+    meant = [plain.get(name.casefold().replace("_", " "), name) for name in given]
+    return [name if meant.count(name) == 1 else own for name, own in zip(meant, given, strict=True)]
 
 
 def _lacking(names: Sequence[str], scales: Mapping[str, Scale]) -> str:
@@ -352,6 +371,9 @@ def _check_known(dimension: str, scales: Mapping[str, Scale]) -> None:
 def _on_scale(value: object, dimension: str, scales: Mapping[str, Scale]) -> float:
     if (scales[dimension].min, scales[dimension].max) == (0, 1) and isinstance(value, str | bool):
         value = VERDICTS.get(str(value).strip().lower(), value)
+    shares = _OUT_OF.fullmatch(value) if isinstance(value, str) else None
+    if shares and float(shares[2]) == scales[dimension].max:
+        value = float(shares[1].replace(",", "."))
     if isinstance(value, bool) or not isinstance(value, int | float) or not scales[dimension].holds(value):
         raise ValueError(f"{dimension}: {value!r} is not a number on its scale {scales[dimension]}")
     return float(value)

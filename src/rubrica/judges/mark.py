@@ -22,10 +22,14 @@ from .shape import ReplyForm
 
 LONGEST_REASON = 2000
 MOST_REMARKS = 20
+PERCENT = 100
+"""On a scale from 0 to so much or more, 0.85 may mean 85."""
 UNSTATED_CONFIDENCE = 0.5
 """The confidence of a score whose judge stated none between 0 and 1: neither trusted nor distrusted."""
 _VALUE = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+|,\d{1,2})?)\s*(?:(?:/|out of)\s*(\d+(?:\.\d+)?)|(%))?\s*", re.IGNORECASE)
 _SCORE_KEYS = (*LABELS, "value")
+_LATER_KEYS = tuple(f"{word}_{label}" for word in ("final", "adjusted", "revised", "corrected") for label in LABELS)
+"""Keys of a score that takes the place of another one."""
 _ANSWER_KEYS = ("answer", "label")
 _LARGEST = 1e15  # what is larger is off any scale
 _TOP_KEYS = ("max_score", "max", "maximum", "out_of", "max_points")
@@ -67,6 +71,8 @@ def read_mark(found: Mapping[str, Any], scale: ReplyForm) -> ReplyScore | NoScor
         return MISSING if key is None else read_answer(found[key], found, scale)
     for key in _SCORE_KEYS:
         if key in found:
+            if any(found[later] != found[key] for later in _LATER_KEYS if later in found):
+                return TWICE
             value = value_of(_out_of(found[key], _stated_top(found)), scale)
             if isinstance(value, NoScore):
                 return value
@@ -135,6 +141,8 @@ def value_of(value: object, scale: Scale) -> float | NoScore:
         return number / top * scale.max
     if top is not None and top != scale.max:
         return NoScore(f"the judge gave {number:g} out of {top:g}, which is not the scale {scale}", final=True)
+    if top is None and scale.min == 0 and scale.max >= PERCENT and 0 < number < 1:
+        return NoScore(f"the judge gave {number:g}, which may be a share of {scale.max:g} or a score")
     if not scale.holds(number):
         return NoScore(f"the judge gave {number:g}, which is off the scale {scale}", final=True)
     return number

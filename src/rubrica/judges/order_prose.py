@@ -28,7 +28,8 @@ _TIE = re.compile(
 _WORST_FIRST = re.compile(
     r"\b(?:worst|weakest|poorest|lowest|least good)(?: (?:one|response|answer|output))? "
     r"(?:to (?:the )?(?:best|strongest|highest)|(?:comes |is |being )?(?:first|at the top|on top))\b"
-    r"|\bascending\b|\breversed? (?:order|ranking)\b",
+    r"|\bascending\b|\breversed? (?:order|ranking)\b"
+    r"|\b(?:bottom|last|least)\b[^\n:]{0,30}\bto (?:the )?(?:top|first|most|best)\b",
     re.I,
 )
 _CONCLUDES = re.compile(
@@ -54,11 +55,20 @@ _TURN = (
 )
 """Words with which a judge takes back what it has just said."""
 _ORDER = re.compile(r"\brank|\border|\bplace|\bbest to worst|\bstrongest to", re.I)
+_NO_QUALITY = re.compile(
+    r"\b(?:length|longest|shortest|alphabetic\w*|errors?|mistakes?|faults?|flaws?|words|size)\b|"
+    r"\b(?:as|order|were|are) (?:given|shown|presented|received)\b|\bno particular order\b",
+    re.I,
+)
+"""Words before an order that is one of something else, or none."""
 _NEXT_PIECE = re.compile(
     rf"[,;]|\s(?=#?\d{{1,2}}[.)]\s)|(?<=[.])\s(?=(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(ORDINALS)})\b)", re.I
 )
 _BETTER = r"(?:better|best|preferred|preferable|superior|stronger)"
+_DEGREE = r"(?:slightly|marginally|somewhat|much|far|clearly|significantly|a (?:bit|little))"
 _NOT = r"(?:not|no|never|hardly|neither)\b"
+_MARKS = ' \t\r\n#*_`."✅✓☑🏆👑🥇'
+"""What may stand around the name of a response that is all of a line."""
 _ARROWS = re.compile(r"\s?(?:→|->|≻|\bthen\b|\bfollowed by\b)\s?", re.I)
 
 
@@ -73,8 +83,9 @@ def order_in_prose(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict
 def _turned_to(text: str, names: ResponseNames) -> dict[str, float] | None:
     """Which of two is named alone behind words that take something back: ``On second thought, B.``"""
     said = re.compile(
-        rf"(?i:{_TURN}\s(?:(?:i(?:['’]d| would)?|it(?:['’]s| is)|go with|prefer|choose|say|the better one is)\s){{0,3}}"
-        rf"(?:{NOUN}\s)?)[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}[*_]{{0,2}}(?=[.!]|\s*$)",
+        rf"(?i:(?:{_TURN}\s){{1,3}}"
+        rf"(?:(?:i(?:['’]d| would)?|it(?:['’]s| is)|go with|prefer|choose|say|the better one is)\s){{0,3}}"
+        rf"(?:{NOUN}\s)?)[\[(]{{0,2}}(?P<label>{names.pattern})[\])]{{0,2}}[*_]{{0,2}}(?=[.!]|\s*$|\sis\b)",
         re.MULTILINE,
     )
     turned = [match for match in said.finditer(text) if not within_quotes(text, match.start())]
@@ -97,9 +108,9 @@ def _stated_order(text: str, names: ResponseNames, quoted: JudgedTexts) -> dict[
     for statements in (_better(text, names, quoted), list(_stated(text, names, quoted))):
         if statements:
             return _agreed(statements)
-    for line in dict.fromkeys((text, *lines[:1], *lines[-1:])):
-        if label := names.label(line.strip(' \t\r\n#*_`."')):
-            return names.best(label) or UNREADABLE
+    alone = [names.label(line.strip(_MARKS)) for line in (text, *lines[:1], *lines[-1:])]
+    if named := {label for label in alone if label}:
+        return AMBIGUOUS if len(named) > 1 else names.best(named.pop()) or UNREADABLE
     if len(names.labels) == 2 and (_TIE.search(text) or text.strip(" \n*_`.!").lower() in TIE_WORDS):
         return names.best(None) or UNREADABLE
     if numbered := _numbered(lines, names):
@@ -156,7 +167,7 @@ def _orders(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[s
     lists: list[dict[str, float]] = []
     for match in re.finditer(line, text, re.M):
         order = match["order"]
-        if quoted.says(order) or within_quotes(text, match.start("order")):
+        if quoted.says(order) or within_quotes(text, match.start("order")) or _NO_QUALITY.search(match["lead"] or ""):
             continue
         for lead in re.finditer(
             rf"(?i:{_STATED}|(?:the |my )?(?:ranking|order) is|best to worst)[*_ ]{{0,4}}:?[*_ ]{{1,4}}", order
@@ -170,7 +181,7 @@ def _orders(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[s
     return orders or lists
 
 
-_NAMED_BY = ("label", "bare", "other", "brief", "sure", "last")
+_NAMED_BY = ("label", "bare", "other", "brief", "sure", "last", "worse")
 
 
 def _better(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[str, float]]:
@@ -183,34 +194,53 @@ def _better(text: str, names: ResponseNames, quoted: JudgedTexts) -> list[dict[s
     bare = rf"(?<![\w'’-])(?P<bare>(?-i:{names.written}))\s{is_better}"
     shown = rf"(?i:\bthe (?P<place>{'|'.join(ORDINALS)}|former|latter)(?: {NOUN}| one)?\s{is_better})"
     prefer = (
-        r"(?i:\bI (?:\w+ )?(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is"
+        r"(?i:\b(?:I (?:\w+ )?|strongly |slightly |clearly )(?:prefer|choose|pick)|\bthe (?:better|best) \w+ is"
         r"|\b(?:the|my) (?:winner|choice|pick|answer) is:?)\s"
         rf"(?:(?i:{NOUN})\s)?[\[(]{{0,2}}(?P<other>{names.pattern})\b"
     )
     better_than = (
         rf"(?:^|(?<=[.!?]\s))(?P<brief>(?-i:{names.written}))\s"
-        r"(?i:(?:(?:slightly|marginally|somewhat|much|far|clearly|significantly|a (?:bit|little))\s)?better than\s)"
+        rf"(?i:(?:{_DEGREE}\s)?better than\s)"
     )
     sure = (
         rf"^(?:(?i:{NOUN})\s)?(?P<sure>(?-i:{names.written})),?\s"
         r"(?i:hands down|by far|clearly|definitely|easily|without (?:a |any )?(?:doubt|question))[\s.*!]{0,4}\Z"
     )
     last = (
-        rf"\b(?i:therefore|thus|hence|so|overall),?\s(?:(?i:{NOUN})\s)?(?P<last>(?-i:{names.written}))[\s.*!]{{0,4}}\Z"
+        r"\b(?i:therefore|thus|hence|so|overall)[,:]?\s"
+        rf"(?:(?i:{NOUN})\s)?(?P<last>(?-i:{names.written}))[\s.*!]{{0,4}}\Z"
+    )
+    worse = (
+        rf"(?<![\w'’-])(?:(?i:{NOUN})\s)?(?P<worse>(?-i:{names.written}))\s"
+        rf"(?i:(?:is|was)\s(?:{_DEGREE}\s)?(?:worse|weaker) than\s)"
+    )
+    elsewhere = re.compile(
+        rf"\sthan\s(?!(?:{NOUN}\s)?[\[(]{{0,2}}(?:{names.pattern}|\d)\b|(?:the|its|his) )"  # better than expected
+        r"|\s(?:written|worded|structured|formatted|organi[sz]ed|phrased|presented|explained)\b[^.!?\n]{0,80}?"
+        r"\b(?:but|however|though|although|while|whereas|yet)\b",
+        re.IGNORECASE,
     )
     found: list[dict[str, float]] = []
     sums_up: list[tuple[int, dict[str, float]]] = []  # with where its sentence begins
-    for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{better_than}|{sure}|{last}", text, names.flags):
+    for match in re.finditer(f"{named}|{bare}|{shown}|{prefer}|{better_than}|{sure}|{last}|{worse}", text, names.flags):
         before = text[max(0, match.start() - 400) : match.start()]
-        asked = text[match.end() :].lstrip().startswith("?")
-        if asked or within_quotes(text, match.start()) or quoted.says(match[0]) or _NOT_SAID.search(before):
+        rest = text[match.end() : match.end() + 200]
+        if (
+            rest.lstrip().startswith("?")
+            or elsewhere.match(rest)
+            or within_quotes(text, match.start())
+            or quoted.says(match[0])
+            or _NOT_SAID.search(before)
+        ):
             continue
         answer = next((own for name in _NAMED_BY if (own := match[name])), None)
-        label = names.at(match["place"]) if not answer else names.label(f"Response {answer}")
+        label = names.at(match["place"]) if match["place"] else names.label(f"Response {answer}")
         if label is None or not (ranks := names.best(label)):
             continue
+        if match["worse"]:
+            ranks = {own: 3 - rank for own, rank in ranks.items()}
         found.append(ranks)
-        if re.match(r"\s(?:only\s)?(?:if|unless)\b", text[match.end() : match.end() + 12], re.I):
+        if re.match(r"\s(?:only\s)?(?:if|unless)\b", rest, re.I):
             found.append({own: 3 - rank for own, rank in ranks.items()})  # else it is the other one
         elif match["last"]:
             sums_up.append((match.start(), ranks))

@@ -63,7 +63,7 @@ def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded:
     orders = []
     for found in answers(text, quoted):
         ranks = _grade_in(found, labels) if graded else None
-        said = ranks or _from_object(found, names)
+        said = ranks if graded else _from_object(found, names)
         if isinstance(said, NoScore):
             return said
         if said is not None:
@@ -73,7 +73,9 @@ def read_order(text: str, labels: Sequence[str], quoted: JudgedTexts, *, graded:
     for source, rows in reversed(list(json_values(text[-LONGEST_LIST:], most=MOST_LISTS))):
         if isinstance(rows, list) and not quoted.says(source) and (ranks := _from_list(rows, names)):
             return ReplyOrder(ranks, reason_in(text))
-    read = _graded(text, labels, quoted) if graded else order_in_prose(text, names, quoted)
+    read = order_in_prose(text, names, quoted)
+    if graded:
+        read = _not_against(_graded(text, labels, quoted), read)
     return ReplyOrder(read, reason_in(text)) if isinstance(read, dict) else read
 
 
@@ -161,6 +163,15 @@ def _graded(text: str, labels: Sequence[str], quoted: JudgedTexts) -> dict[str, 
     return _grade_ranks(found.value, labels) or NoScore(
         f"the judge gave {found.value:g}, which is off the scale {GRADES}", final=True
     )
+
+
+def _not_against(graded: dict[str, float] | NoScore, said: dict[str, float] | NoScore) -> dict[str, float] | NoScore:
+    """A grade, unless the words beside it name the other one as better: ``7, A is far better``."""
+    if isinstance(graded, NoScore) or isinstance(said, NoScore):
+        return graded
+    first, second = graded
+    against = (graded[first] - graded[second]) * (said[first] - said[second]) < 0
+    return AMBIGUOUS if against else graded
 
 
 def _grade_in(found: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float] | None:

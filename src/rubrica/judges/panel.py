@@ -18,7 +18,7 @@ from rubrica.model.judge import Judge, Judgement
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
 from rubrica.scoring.agreement import Agreement, krippendorff_alpha, spread
-from rubrica.scoring.pooling import Pool, check_weights, pool, pool_labels
+from rubrica.scoring.pooling import Pool, check_weights, pool_judges, pool_labels
 
 from .panel_fit import FEWEST_WEIGHT, learned_value, weight_share
 
@@ -80,13 +80,7 @@ class Pooling:
         if learned is not None and learned.panel is not None:
             means = {judge: fmean(own) for judge, own in by_judge.items()}
             return learned_value(learned.panel, means, learned.scale)
-        if self.how != "weighted":
-            return pool([pool(own, self.how) for own in by_judge.values()], self.how) if by_judge else None
-        given = self.weights.get(axis, {})
-        counted = {judge: weight for judge in by_judge if (weight := given.get(judge, 1.0)) > 0}
-        return (
-            pool([fmean(by_judge[judge]) for judge in counted], "weighted", list(counted.values())) if counted else None
-        )
+        return pool_judges(by_judge, self.how, self.weights.get(axis, {}))
 
     def label(self, axis: str, votes: Iterable[Vote]) -> str | None:
         """The pooled answer; None where the judges are split evenly, or none has one with a value."""

@@ -185,8 +185,8 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
     """What each judge's choice should count, by labels; without any, by how far judges agree (Dawid and Skene).
 
     Kept where it clearly helps on labels that were not learned from: by a standard error at least the weighted judges
-    are right more often than a majority, or the best single judge is and they are no worse. Judges that are much alike
-    would else be told apart by chance, and do worse for it.
+    are right more often than a majority, or the best single judge is and they are no worse; and where they are right
+    more often than not. Judges that are much alike, or who all guess, would else be told apart by chance.
     """
     options = sorted({option for label in labels for option in (label.choice, label.human) if option is not None})
     if len(options) > 2:
@@ -212,10 +212,11 @@ def learn_choices(labels: Sequence[ChoiceLabel], seed: int = 0) -> ChoiceFit:
     trial = _ChoiceTrial.of(rows, truth, folds)
     right = trial.shares()
     if not trial.helps:
+        told = "no more than a coin would be" if trial.guesses else "which is no clear gain"
         return ChoiceFit(
             None,
-            f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}, which is "
-            "no clear gain: they stay alike",
+            f"judges alike are right on {right.mean:.0%} of the labels, weighted ones on {right.learned:.0%}, {told}: "
+            "they stay alike",
             len(items),
             right,
         )
@@ -284,9 +285,16 @@ class _ChoiceTrial:
     @property
     def helps(self) -> bool:
         """Whether learned weights are to take the place of a majority."""
+        if self.guesses:
+            return False
         if _clearly_above(self.learned, self.mean):
             return True
         return _clearly_above(self.best, self.mean) and fmean(self.learned) >= fmean(self.mean)
+
+    @property
+    def guesses(self) -> bool:
+        """Whether learned weights are not clearly right more often than a coin."""
+        return not _clearly_above(self.learned, [0.5] * len(self.learned))
 
     def shares(self) -> PanelTrial:
         """The shares of right choices."""

@@ -22,6 +22,7 @@ from . import prompt, shape
 from .exchange import AskingTerms, Cell, JudgeQuestion, ParsedReply, Price, exchange
 from .fence import TokenSource, process_token
 from .order_reply import GRADES, ReplyOrder, read_order
+from .panel_fit import FEWEST_WEIGHT
 from .response_names import Ranks
 from .suspicion import suspicions
 
@@ -188,8 +189,8 @@ def pool_preferences(
 ) -> Preference | Unscored:
     """One preference out of several votes: each judge's orders first, then the judges by weight.
 
-    A weight below 0 counts a judge's preference against it. Without weights, or where none of their judges answered,
-    all count alike.
+    A weight below 0 counts a judge's preference against it. Without weights, or where the judges that answered hold
+    less than half of them, all count alike: what a judge adds to a panel is not what it is worth alone.
     """
     votes = tuple(vote for vote, _ in given)
     costs = [cost for _, cost in given if cost is not None]
@@ -201,8 +202,7 @@ def pool_preferences(
     if not by_judge:
         reasons = "; ".join(dict.fromkeys(f"{vote.judge}: {vote.reason}" for vote in votes))
         return Unscored(f"no judge said which is better: {reasons}", "llm", cost=cost)
-    known = {judge: (weights or {}).get(judge, 0.0) for judge in by_judge}
-    counted = known if any(known.values()) else dict.fromkeys(by_judge, 1.0)
+    counted, notes = _weights(tuple(by_judge), weights or {})
     total = sum(map(abs, counted.values()))
     own = {judge: _merits(names, cast) for judge, cast in by_judge.items()}
     merits = {name: sum(counted[judge] * own[judge][name] for judge in own) / total for name in names}
@@ -211,7 +211,25 @@ def pool_preferences(
     agreed = max(merits.values())  # 1 where everybody puts the same one first in both orders, 0 for a tie
     votes_cast = [vote for cast in by_judge.values() for vote in cast]
     confidence = fmean(vote.confidence for vote in votes_cast) * max(agreed, 0.0)
-    return Preference(choice, order, merits, confidence, _reason(choice, by_judge, votes), votes, cost)
+    reason = "; ".join(filter(None, (_reason(choice, by_judge, votes), *notes)))
+    return Preference(choice, order, merits, confidence, reason, votes, cost)
+
+
+def _weights(judges: Sequence[str], weights: Mapping[str, float]) -> tuple[dict[str, float], list[str]]:
+    """What each judge that answered counts, and what is to be said of it."""
+    alike = dict.fromkeys(judges, 1.0)
+    whole = sum(map(abs, weights.values()))
+    if not whole:
+        return alike, []
+    known = {judge: weights.get(judge, 0.0) for judge in judges}
+    share = sum(map(abs, known.values())) / whole
+    if share < FEWEST_WEIGHT:
+        return alike, [f"judges that hold {share:.0%} of the learned weights answered, so all count alike"]
+    return known, [
+        f"{judge} counts against what it chose (learned weight {weight:.2g})"
+        for judge, weight in known.items()
+        if weight < 0
+    ]
 
 
 def _merits(names: Sequence[str], cast: Sequence[PreferenceVote]) -> dict[str, float]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
-from rubrica.jsontext import both_values, json_values, unwrap_json, with_repeated_keys
+from rubrica.jsontext import both_values, json_of_python, json_values, unwrap_json, with_repeated_keys
 from rubrica.model.answers import AnswerSet
 from rubrica.model.evaluation import Remarks
 from rubrica.model.scale import Scale
@@ -157,10 +157,11 @@ def read_many(text: str, scales: Mapping[str, ReplyForm], quoted: JudgedTexts) -
 def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
     """The entries of some names, also where a reply writes them in other letters: ``Warm tone`` for ``warm_tone``.
 
-    >>> match_names({"Warm tone": 7, "depth": 3, "total": 10}, ["warm_tone", "depth"])
+    >>> match_names({"Warm tone": 7, "depth_score": 3, "total": 10}, ["warm_tone", "depth"])
     {'warm_tone': 7, 'depth': 3}
     """
     wanted = dict.fromkeys(names)
+    named = {_plain_name(name) for name in wanted}
     plain: dict[str, Any] = {}
     for key, value in found.items():
         if key not in wanted and len(key) <= LONGEST_NAME:
@@ -168,9 +169,11 @@ def match_names(found: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, 
             plain[own] = both_values(plain[own], value) if own in plain else value
     given: dict[str, Any] = {}
     for name in wanted:
-        values = [*([found[name]] if name in found else []), *([plain[p]] if (p := _plain_name(name)) in plain else [])]
+        own = _plain_name(name)
+        keys = (own, *(f"{own} {label}" for label in LABELS if f"{own} {label}" not in named))
+        values = [*([found[name]] if name in found else []), *(plain[key] for key in keys if key in plain)]
         if values:
-            given[name] = both_values(values[0], values[-1])
+            given[name] = reduce(both_values, values)
     return given
 
 
@@ -233,6 +236,8 @@ def answers(text: str, quoted: JudgedTexts) -> Iterator[Mapping[str, Any]]:
     """The objects a judge may have meant: the whole reply, else those in it from last to first, quotations left out."""
     text = text[-LONGEST_REPLY:]
     source, parsed = unwrap_json(text)
+    if parsed is None:
+        source, parsed = unwrap_json(json_of_python(source))
     if isinstance(parsed, dict):
         parsed = with_repeated_keys(source, parsed)
         # A copy of judged text has its keys from there: looking for them is much faster than comparing words.

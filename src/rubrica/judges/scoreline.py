@@ -47,6 +47,7 @@ END = (
 )
 _RANGE = (  # 7-8 is no score, nor is 7 or 8, 7 → 8, or 7, 8
     r"(?!(?:\s?%)?(?:\s?(?:-|–|—|→|->|~|…|\.\.)\s?|\s(?:to|or|and)\s)\d)"
+    r"(?!\s?(?:→|->)[^\n]{0,80}\d)"  # 4 → after reconsidering: 5
     r"(?!,\s?\d+(?:\.\d+)?(?!\w|[.)]\s?[\w*_]|\s[A-Za-z]))"
 )
 _OUT_OF_ABROAD = (  # 8 von 10 Punkten, and not 3 von 10 Fakten
@@ -64,7 +65,7 @@ _GOES_ON = (
 """Words behind a score that it does not count."""
 _NO_OTHER = (  # what a number counts is no score: 2 tips, 3 of 5 steps, 8 if …, 10 minus 3, 8 for this, 2 for that
     r"(?!\s?[?×]|\s(?!\s{0,3}\d{1,2}[.)]\s?[*_A-Za-z])[x*+−-]?\s?\d"
-    r"|\sfor\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\sfor\b"
+    r"|\s\(?for\s[^.\n]{0,60}\b\d+(?:\s?/\s?\d+)?\s\(?for\b"
     r"|\spoints?\s(?:below|above|less|more|off|lost)\b"
     r"|\s?/\s?\d|,?\s(?:minus|plus|less)\s\d"
     rf"|[^\S\n](?!{_GOES_ON}|{_NEXT_LABEL}|[a-z][a-z -]{{0,30}}\s\d+\s?/)(?-i:[a-z]))"
@@ -93,6 +94,21 @@ _ON_SCALE = lazy_pattern(
     rf"(?P<value>{VALUE}){END}(?!\s?(?:-|–|to|or)\s?\d)",
     re.I,
 )
+_ASSIGNED = lazy_pattern(
+    r"\bI(?:['’]d| would| will)? (?:therefore |thus |hence |then )?(?:rate|score|grade|give|assign|award) "
+    r"(?:(?:it|this|that|(?:the|this) (?:response|answer|reply|text|output)) )?"
+    rf"an? (?:final |overall )?(?:score|rating|grade) of (?P<value>{VALUE}){END}{OUT_OF}(?=[\s*_]{{0,4}}(?:[.!;]|$))",
+    re.I | re.M,
+)
+_SUPPOSED = lazy_pattern(r"\b(?:if|had|were|unless|otherwise|normally|usually|without|should|once)\b|^\W*with\b", re.I)
+"""Words before a score in its sentence that make it the score of another text."""
+_OF_ANOTHER = lazy_pattern(r"\b(?:weight(?:s|ed)?|ideal\w*|perfect|reference|baseline|example|instance)\b", re.I)
+"""Words before a list of numbers that are not the scores of the judged text."""
+_BOUND = lazy_pattern(
+    r"\b(?:more than|less than|at (?:least|most)|under|below|above|over|up to|maximum|minimum)\b", re.I
+)
+"""Words within a sentence that name the least or the most."""
+_SENTENCE_END = lazy_pattern(r"[.!?]\s|\n")
 _SHARE = lazy_pattern(r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)\s?(?:/|out of)\s?\d")
 _FORM = lazy_pattern(r"\b(?:out of|max\.?|/)\s?(\d+)|\b\d+\s?(?:-|–|to)\s?(\d+)", re.I)
 _TAGGED = lazy_pattern(
@@ -164,11 +180,22 @@ def last_score(text: str, quoted: JudgedTexts = NOTHING_QUOTED, labels: Sequence
 
 def _told(text: str, quoted: JudgedTexts) -> WrittenScore | None:
     """The one score in a sentence, a tag or under a heading: ``I would rate it 8 out of 10``, ``<score>8</score>``."""
-    found = [match for pattern in (_TAGGED, _HEADED, _RATED, _ON_SCALE) for match in pattern.finditer(text)]
+    patterns = (_TAGGED, _HEADED, _RATED, _ASSIGNED, _ON_SCALE)
+    found = [match for pattern in patterns for match in pattern.finditer(text)]
     own = [match for match in found if not within_quotes(text, match.start()) and not quoted.says(match[0])]
+    own = [
+        match
+        for match in own
+        if not _BOUND.search(match[0]) and not _SUPPOSED.search(_sentence_before(text, match.start()))
+    ]
     scores = {score for match in own if (score := score_of_match(match))}
     shares = {*_SHARE.findall(text)}
     return scores.pop() if len({score.value for score in scores}) == 1 and len(shares) < 2 else None
+
+
+def _sentence_before(text: str, at: int) -> str:
+    """What stands before a place in its own sentence."""
+    return _SENTENCE_END.split(text[max(0, at - 400) : at])[-1]
 
 
 def labelled_score(
@@ -182,11 +209,21 @@ def labelled_score(
     WrittenScore(value=4.0, top=None, at=17)
     """
     stated = list(_lines(text, quoted, labels)) or list(_lines(text[-LONGEST_LIST:], quoted, labels, listed=True))
-    if not stated or _names_another(stated[-1], others) or _several_cells(stated[-1]) or _contradicted(stated):
+    if not stated:
+        return _tagged(text[-LONGEST_LIST:], quoted, labels)
+    if _names_another(stated[-1], others) or _several_cells(stated[-1]) or _contradicted(stated):
         return None
     if _restated(stated[-1], labels):
         return None
     return score_of_match(stated[-1])
+
+
+def _tagged(text: str, quoted: JudgedTexts, labels: Sequence[str]) -> WrittenScore | None:
+    """The one score between tags of a label's name: ``<warmth>7</warmth>``."""
+    names = "|".join(re.escape(label) for label in labels)
+    tags = re.finditer(rf"<(?P<tag>{names})>\s?(?P<value>{VALUE}){END}{OUT_OF}\s?</(?P=tag)>", text, re.I)
+    own = [match for match in tags if not within_quotes(text, match.start()) and not quoted.says(match[0])]
+    return score_of_match(own[0]) if len(own) == 1 else None
 
 
 def _several_cells(match: re.Match[str]) -> bool:
@@ -296,7 +333,7 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
         rf"(?P<stated>(?:(?:my|the|final|overall|total) ){{0,3}}(?:{names}){noun}"
         r"(?: (?:for|of) (?:this|the) (?:response|answer|reply|text))?"
         rf"[*_`]{{0,3}}(?:\s?\((?P<form>[^()\n]{{1,30}})\))?[*_`]{{0,3}}\s?(?:{joint})"
-        rf"(?![^\S\n]*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}\[{{0,2}}"
+        rf"(?![^\S\n]*\n\s*\d{{1,2}}[.)]\s)[\s*_`]{{0,5}}(?:[★☆⭐✩✰]{{1,10}}\s?\(?(?=\d{{1,2}}(?:\.\d)?\s?/))?\[{{0,2}}"
         rf"(?P<value>{VALUE}){END}(?P<range>{_RANGE})?){OUT_OF}(?P<plain>{_RANGE}{_NO_OTHER})?"
         rf"(?P<rest>[\s*_`\].]{{0,6}})",
         re.IGNORECASE | re.MULTILINE,
@@ -305,6 +342,8 @@ def _labelled(labels: Sequence[str], *, listed: bool = False) -> re.Pattern[str]
 
 def _lines(text: str, quoted: JudgedTexts, labels: Sequence[str], *, listed: bool = False) -> Iterator[re.Match[str]]:
     for match in _labelled(labels, listed=listed).finditer(text):
+        if listed and _OF_ANOTHER.search(_sentence_before(text, match.start("stated"))):
+            continue
         if not within_quotes(text, match.start("stated")) and not quoted.says(match["stated"]):
             yield match
 

@@ -27,7 +27,9 @@ _CERTAIN = math.log(0.99)
 _BEFORE = frozenset({"", "answer", "jsonanswer", "json"})
 """Letters that may stand before the answer: those of the form that it was asked for in."""
 
-_ANNOUNCED = re.compile(r"\A[\s*_#\"]*(?:(?:the|my|final) ){0,2}answer\b(?: is\b)?[\s*_:]*", re.IGNORECASE)
+_ANNOUNCED = re.compile(
+    r"\A[\s*_#\"]*(?:(?:the|my|final) ){0,2}answer\b(?: is\b)?(?: ?\([^()\n]{1,20}\))?[\s*_:]*", re.IGNORECASE
+)
 """Words that announce an answer."""
 
 BOTH = NoScore("the reply says both yes and no")
@@ -56,7 +58,7 @@ def asks_of(name: str, axis: Axis) -> str:
 
 def read_yes_no(reply: Reply, scale: Scale) -> ReplyScore | NoScore:
     """The score of a reply: on the scale by the chance of yes, else by the word."""
-    text = without_thoughts(reply.text)
+    text = _ANNOUNCED.sub("", without_thoughts(reply.text))
     word = _said(text)
     if word in _YES | _NO and _takes_back(text, word):
         return BOTH
@@ -96,9 +98,9 @@ def chance_of_yes(chances: Sequence[TokenChance]) -> float | None:
 
 
 def _said(text: str) -> str:
-    """The answer in a reply: of a JSON object, or its first word, perhaps announced.
+    """The answer in a reply: of a JSON object, or its first word.
 
-    >>> _said('{"answer": true}'), _said("The answer is: **No**, it is wrong."), _said("Answerable")
+    >>> _said('{"answer": true}'), _said("**No**, it is wrong."), _said("Answerable")
     ('yes', 'no', 'answerable')
     """
     source, parsed = unwrap_json(text)
@@ -107,7 +109,7 @@ def _said(text: str) -> str:
         if isinstance(answer, bool):
             return "yes" if answer else "no"
         return _word(answer) if isinstance(answer, str) else ""
-    words = _ANNOUNCED.sub("", text).split()
+    words = text.split()
     return _word(words[0]) if words else ""
 
 

@@ -145,7 +145,7 @@ class Judging(BaseModel):
         json_schema_extra=choice_words("as all within their bounds", "as their values"),
         description="what an offline score counts. bounds: all between the bounds of its `reliability`, so that the "
         "verdict stands only where no score within them could change it; point: its value alone. Left out: point, and "
-        "bounds in the gateway",
+        "bounds in the gateway and where `offline.uncertain` holds",
     )
     judged: Literal["bounds", "point"] | None = Field(
         None,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 PRIOR_RIGHT, PRIOR_WRONG = 2.0, 1.0
-"""Answers added to each judge's record for every right answer, and for each wrong one: more right than wrong."""
+"""Answers added to those of all judges, for every right answer and for each wrong one: more right than wrong."""
+
+LIKE_OTHERS = 15.0
+"""Answers that each judge is taken to have given as all do, by what is right: few tell little of how judges differ."""
 
 _ROUNDS, _STILL = 100, 1e-6
 
@@ -44,7 +47,8 @@ def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) ->
     """How likely each option is right for every item, and how often each judge is, by expectation-maximisation.
 
     `answers` holds what each judge said of an item; one who said nothing is left out. It starts from the majority, and
-    takes judges to err independently: where most make the same mistake, they are believed.
+    takes judges to err independently: where most make the same mistake, they are believed. What is known of each judge
+    is shrunk towards all of them, or judges who are alike would be told apart by chance.
 
     >>> said = [{"a": side, "b": side, "c": "y" if n % 2 else side} for n, side in enumerate("xyxyxxyx")]
     >>> found = dawid_skene(said, ("x", "y"))
@@ -60,13 +64,17 @@ def dawid_skene(answers: Sequence[Mapping[str, str]], options: Sequence[str]) ->
             option: (math.fsum(own[option] for own in chances) + 1) / (len(chances) + len(options))
             for option in options
         }
-        records = {judge: _record(judge, answers, chances, options) for judge in judges}
+        counts = {judge: _counts(judge, answers, chances, options) for judge in judges}
+        shared = _shared(counts.values(), options)
+        records = {judge: _record(own, shared) for judge, own in counts.items()}
         updated = [_posterior(row, prior, records, options) for row in answers]
         moved = max((abs(a[o] - b[o]) for a, b in zip(chances, updated, strict=True) for o in options), default=0.0)
         chances = updated
         if moved < _STILL:
             break
-    accuracy = {judge: _accuracy(judge, answers, chances, len(options)) for judge in judges}
+    accuracy = {
+        judge: math.fsum(prior[true] * record[true][true] for true in options) for judge, record in records.items()
+    }
     return LatentAnswers(tuple(chances), accuracy, prior, records)
 
 
@@ -75,18 +83,42 @@ def _majority(row: Mapping[str, str], options: Sequence[str]) -> dict[str, float
     return {option: (votes.count(option) / len(votes)) if votes else 1 / len(options) for option in options}
 
 
-def _record(
+def _counts(
     judge: str, answers: Sequence[Mapping[str, str]], chances: Sequence[Mapping[str, float]], options: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """How often the judge says each thing, by what is right."""
-    record = {}
+    counts = {}
     for true in options:
-        said = {option: PRIOR_RIGHT if option == true else PRIOR_WRONG for option in options}
+        said = dict.fromkeys(options, 0.0)
         for row, chance in zip(answers, chances, strict=True):
             if row.get(judge) in said:
                 said[row[judge]] += chance[true]
-        total = sum(said.values())
-        record[true] = {option: count / total for option, count in said.items()}
+        counts[true] = said
+    return counts
+
+
+def _shared(counts: Iterable[Mapping[str, Mapping[str, float]]], options: Sequence[str]) -> dict[str, dict[str, float]]:
+    """What judges say on the whole, by what is right, as shares."""
+    found = {}
+    own = list(counts)
+    for true in options:
+        said = {
+            option: (PRIOR_RIGHT if option == true else PRIOR_WRONG) + math.fsum(one[true][option] for one in own)
+            for option in options
+        }
+        total = math.fsum(said.values())
+        found[true] = {option: count / total for option, count in said.items()}
+    return found
+
+
+def _record(
+    counts: Mapping[str, Mapping[str, float]], shared: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    """A judge's answers as shares, by what is right, as if LIKE_OTHERS more were like those of all judges."""
+    record = {}
+    for true, said in counts.items():
+        total = math.fsum(said.values()) + LIKE_OTHERS
+        record[true] = {option: (count + LIKE_OTHERS * shared[true][option]) / total for option, count in said.items()}
     return record
 
 
@@ -104,11 +136,3 @@ def _posterior(
     most = max(logs.values())
     odds = {option: math.exp(log - most) for option, log in logs.items()}
     return {option: own / sum(odds.values()) for option, own in odds.items()}
-
-
-def _accuracy(
-    judge: str, answers: Sequence[Mapping[str, str]], chances: Sequence[Mapping[str, float]], options: int
-) -> float:
-    own = [chance[row[judge]] for row, chance in zip(answers, chances, strict=True) if row.get(judge) in chance]
-    wrong = PRIOR_WRONG * (options - 1)
-    return (math.fsum(own) + PRIOR_RIGHT) / (len(own) + PRIOR_RIGHT + wrong)

@@ -45,6 +45,20 @@ def pool(values: Sequence[float], how: Pool, weights: Sequence[float] | None = N
     return min(max(pooled, min(values)), max(values))  # rounding may step just outside
 
 
+def pool_judges(given: Mapping[str, Sequence[float]], how: Pool, weights: Mapping[str, float]) -> float | None:
+    """One value for several judges: each one's repeats first. None where nobody who counts gave one.
+
+    `weights` are for ``weighted``; a judge that is not named there counts 1.
+
+    >>> pool_judges({"a": [7, 9], "b": [4]}, "mean", {}), pool_judges({"a": [8], "b": [4]}, "weighted", {"b": 0})
+    (6.0, 8.0)
+    """
+    if how != "weighted":
+        return pool([pool(own, how) for own in given.values()], how) if given else None
+    counted = {judge: weight for judge in given if (weight := weights.get(judge, 1.0)) > 0}
+    return pool([fmean(given[judge]) for judge in counted], "weighted", list(counted.values())) if counted else None
+
+
 def pool_labels(votes: Sequence[tuple[str, float, float]], how: Pool) -> str | None:
     """One label for several, each with its value and the weight of its judge; None where they are split evenly.
 

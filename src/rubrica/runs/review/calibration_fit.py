@@ -59,8 +59,8 @@ def learn_calibration(rubric: Rubric, lines: Iterable[str], *, file: str, seed: 
         raise RubricaError(f"{file}: there are no labels in it{why}; `rubrica calibrate --help` shows a line of them")
     judged = {name: scale for name, (axis, scale) in axes.items() if axis.kind == "judge" and not axis.answers}
     version = rubric.calibration.version + 1 if rubric.calibration is not None else 1
-    usable = [label for label in labels if label.dimension in judged]
-    found = calibrate(usable, judged, version=version, on=on, seed=seed, choices=read.choices)
+    usable = [*(label for label in labels if label.dimension in judged), *read.choices]
+    found = calibrate(usable, judged, version=version, on=on, seed=seed, how=rubric.judging.pool)
     items: dict[str, set[tuple[str, str]]] = {}
     for label in labels:
         own = items.setdefault(label.dimension, set())

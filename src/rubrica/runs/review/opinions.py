@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from .sampling import item_of
 NOT_GIVEN = frozenset({"", "-", "–", "—", "n/a", "na", "none", "null", "?"})
 OWN_COLUMNS = frozenset({"item", "case", "rubric", "about", "prompt", "response", "reviewer", "note"})
 _JUDGE = "judge_"
+FEWEST_SAME = 5
+"""Evaluations on which two people who agree throughout are unlikely to be two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class ReviewedRun:
 
     evaluations: dict[str, Evaluation] = field(default_factory=dict)  # by item
     opinions: dict[tuple[str, str], Opinion] = field(default_factory=dict)  # by item and reviewer
+    people: dict[str, str] = field(default_factory=dict)  # as first written, since ``Ann`` and ``ann`` are one person
     bad: list[BadRecord] = field(default_factory=list)
     empty: int = 0  # records that nobody filled in
     replaced: int = 0  # opinions of a person that a later one of theirs took the place of
@@ -72,6 +76,18 @@ class ReviewedRun:
     @property
     def reviewers(self) -> list[str]:
         return sorted({opinion.reviewer for opinion in self.opinions.values()})
+
+    @property
+    def doubles(self) -> list[tuple[str, str]]:
+        """Reviewers who gave the same scores to the same evaluations throughout: perhaps one file, read twice."""
+        given: dict[str, dict[str, Mapping[str, float]]] = {}
+        for (item, reviewer), opinion in self.opinions.items():
+            given.setdefault(reviewer, {})[item] = opinion.scores
+        return [
+            (one, other)
+            for one, other in combinations(self.reviewers, 2)
+            if len(given[one]) >= FEWEST_SAME and given[one] == given[other]
+        ]
 
 
 def read_filled(path: str | Path, reviewer: str | None = None) -> Iterator[FilledRecord | BadRecord]:
@@ -145,35 +161,56 @@ def _read_record(one: FilledRecord, item: str, asked: Mapping[str, ReviewQuestio
         if not _is_given(value):
             continue
         try:
-            scores[name] = _score(name, value, asked)
+            question = _question_of(name, asked)
+            if question.name in scores:
+                raise ValueError(f"{question.name} has several columns")
+            scores[question.name] = _score(question, value)
         except ValueError as error:
             faults.append(str(error))
     if faults:
         found.bad.append(BadRecord(one.file, one.line, "; ".join(faults)))
         if not scores:
             return
-    key = (item, one.reviewer)
-    found.replaced += key in found.opinions
-    found.opinions[key] = Opinion(item, one.reviewer, scores, one.note)
+    reviewer = found.people.setdefault(one.reviewer.casefold(), one.reviewer)
+    found.replaced += (item, reviewer) in found.opinions
+    found.opinions[item, reviewer] = Opinion(item, reviewer, scores, one.note)
 
 
-def _score(name: str, value: object, asked: Mapping[str, ReviewQuestion]) -> float:
-    question = asked.get(name)
-    if question is None:
-        hint = did_you_mean(name, asked, f"it asks for {', '.join(asked)}")
-        raise ValueError(f"nothing asks for {name!r}; {hint}")
-    number = _number(value)
+def _question_of(name: str, asked: Mapping[str, ReviewQuestion]) -> ReviewQuestion:
+    """The question that a heading means: by its name, also in other letters, or by its title."""
+    if name in asked:
+        return asked[name]
+    plain = _plain(name)
+    own = [question for question in asked.values() if plain in (_plain(question.name), _plain(question.title))]
+    if len(own) == 1:
+        return own[0]
+    hint = did_you_mean(name, asked, f"it asks for {', '.join(asked)}")
+    raise ValueError(f"nothing asks for {name!r}; {hint}")
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def _score(question: ReviewQuestion, value: object) -> float:
+    number = _number(value, question.high)
     if number is None or not question.low <= number <= question.high:
-        raise ValueError(f"{name}: {value!r} is not a number on its scale {question.scale}")
+        raise ValueError(f"{question.name}: {value!r} is not a number on its scale {question.scale}")
     return number
 
 
-def _number(value: object) -> float | None:
-    """A number as people write it: ``7``, ``7.5`` or ``7,5``."""
+def _number(value: object, high: float) -> float | None:
+    """A number as people write it: ``7``, ``7.5``, ``7,5``, or ``7/10`` on a scale that ends at 10."""
     if isinstance(value, bool):
         return None
     try:
-        number = float(value.strip().replace(",", ".")) if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+        if not isinstance(value, str):
+            number = float(value)  # type: ignore[arg-type]
+        else:
+            head, stroke, top = value.replace(",", ".").partition("/")
+            number = float(head)
+            if stroke and float(top) != high:
+                return None
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
