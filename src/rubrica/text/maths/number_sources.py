@@ -44,6 +44,7 @@ _REST = lazy_pattern(  # what comes with a larger unit: 4 h 55 min, 3 lb 10 oz
     r"\d\s?(?:h|hours?|hrs?|min(?:ute)?s?|feet|foot|ft|lbs?|pounds?|kg|m|km|dollars?|years?|weeks?|days?)\s(?:and\s)?\Z"
 )
 _OPENING, _CLOSING = lazy_pattern(r"\s\([^()=+*/×÷·\n]{0,39}\Z"), lazy_pattern(r"[^()=+*/×÷·\n]{0,40}\)")
+_FRACTION = lazy_pattern(r"(?<![\d.,/])(\d{1,6})/(\d{1,6})(?![\d/])")
 _TWO_LETTERS = lazy_pattern(r"[a-zA-Z]{3}")
 _LOST_POWER = lazy_pattern(r"(?<![A-Za-z])[a-zA-Z][23](?!\d)")
 _QUADRATIC = lazy_pattern(r"±|\b(?:discriminant|quadratic)\b", re.IGNORECASE)  # b² - 4ac
@@ -159,7 +160,7 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
     usual |= {Fraction(int(nth[1]) + step) for each in (stem, key) for nth in _NTH.finditer(each) for step in (-1, 1)}
     usual |= {each for share in told | shown for each in (100 - share, 100 + share, 1 - share / 100, 1 + share / 100)}
     usual |= {one + sign * two for one in told for two in told for sign in (-1, 1)}
-    usual |= expression_values(text, stem)
+    usual |= expression_values(text, stem) | _reduced_parts(text, asked)
     counts = Counter(number.value for number in named)
     counts.update(spelt_numbers(text))
     known = {Fraction(100), *((Fraction(4),) if _QUADRATIC.search(text) else ())}
@@ -173,6 +174,13 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
         frozenset(scales),
         sure=bool(fulfilled) or any(equation.exact for equation in equations),
     )
+
+
+def _reduced_parts(text: str, asked: frozenset[Fraction] | set[Fraction]) -> set[Fraction]:
+    """The numbers of the fractions that are one number of the question over another: 4 and 3 of 4/3, for 20 and 15."""
+    shares = {one / two for one in asked for two in asked if two}
+    parts = (tuple(map(Fraction, match.groups())) for match in islice(_FRACTION.finditer(text), MOST_NUMBERS))
+    return {part for over, under in parts if under and over / under in shares for part in (over, under)}
 
 
 def _is_counted_on(number: WrittenNumber, named: list[WrittenNumber], text: str) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, permutations
+from math import prod
 
 from msgspec.structs import replace
 
@@ -56,6 +57,7 @@ _SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(
 _FACTORIAL = lazy_pattern(r"\d+(?=[\s)}]{0,2}!)")
 _MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
 _LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
+_TRIAL = lazy_pattern(r"\b(?:try|trying|test|testing|plug\w*|substitut\w+)\b", re.IGNORECASE)
 MOST_FOUND = 50  # places where a letter has a value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
@@ -71,6 +73,8 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
     question = focused(question)
     end, key = _conclusion(question), option_amounts(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
+        return
+    if _is_found_in_parts(key, question.explanation):
         return
     if asks_to_choose(question.text):
         return  # then the explanation may go through the options one by one
@@ -111,12 +115,14 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
     key = option_amounts(question.key or "")
     if end is None or _is_last(key, end) or (_is_named(key, end) and (named or not _is_rounded(key, end))):
         return
+    if _TRIAL.search(end.text) and end.last.value in {amount.value for amount in amounts_of(question.text)}:
+        return  # "Try 2: 2 + 1/2 = 2.5", where a number with the sum of 2.5 is asked for
     reached = [each for each in _others(question) if _is_last(each, end)]
-    concludes = end.concludes or (len(end.amounts) == 1 and ends_on(end))
+    concludes = end.concludes or (ends_on(end) and (len(end.amounts) == 1 or _is_rounded(key, end)))
     if not key:
         concludes = ends_on(end) and _is_plain(question.key or "")
     if (len(reached) == 1 or (reached and not key)) and (
-        concludes or (key and not mentions(question.explanation, key))
+        concludes or (key and not mentions(question.explanation, key) and not _is_left_undone(key, end))
     ):
         yield QuestionFault("the explanation arrives at another option", end.shown)
 
@@ -175,7 +181,13 @@ def _unreached(question: Question) -> bool:
     if _lists(key, question):
         return False
     if not mentions(question.explanation, key):
-        if _counts(key, end) or _is_spelt_share(key, question.explanation):
+        if end is not None and _is_left_undone(key, end):
+            return False
+        if (
+            _counts(key, end)
+            or _is_found_in_parts(key, question.explanation)
+            or _is_spelt_share(key, question.explanation)
+        ):
             return False
         return calculates(question.explanation) or (end is not None and end.concludes) or _names_another(question)
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
@@ -248,6 +260,14 @@ def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -
     return len(key) == 1 and key[0].value in tried and all(amount.value in given for amount in reached)
 
 
+def _is_left_undone(key: tuple[Amount, ...], end: Closing) -> bool:
+    """Whether the key is what all amounts of a closing statement in words make: eight, of "four here, four there"."""
+    if len(key) != 1 or len(end.amounts) < 2 or ends_on(end) or end.concludes:
+        return False
+    values = [amount.value for amount in end.amounts]
+    return key[0].value in (sum(values), prod(values[:_MOST_NUMBERS]))
+
+
 def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
     """Whether the key is a broken result as a whole number, up or down: 8.84 rounds are 8 full ones."""
     broken = key[0].value.denominator == 1 < last.value.denominator
@@ -257,6 +277,12 @@ def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
 def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
     """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
     return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
+
+
+def _is_found_in_parts(key: tuple[Amount, ...], explanation: str) -> bool:
+    """Whether the key is a fraction, and the explanation comes to both of its parts: "84/42 = 2 and 126/42 = 3"."""
+    found = {amount.value for amount in results(explanation)}
+    return len(key) == 1 and len(key[0].readings) > 2 and {value for value, _ in key[0].readings[1:]} <= found
 
 
 def _is_spelt_share(key: tuple[Amount, ...], explanation: str) -> bool:
@@ -387,4 +413,7 @@ def _is_plain(key: str) -> bool:
 
 
 def _is_last(option: tuple[Amount, ...], end: Closing) -> bool:
+    """Whether an option is what the closing statement comes to: its last amount, or all that it names, in order."""
+    if len(option) > 1:
+        return [amount.value for amount in option] == [amount.value for amount in end.amounts]
     return len(option) == 1 and option[0].value == end.last.value
