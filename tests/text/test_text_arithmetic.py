@@ -166,6 +166,8 @@ def test_a_huge_text_is_read_in_bounded_time() -> None:
         ("S = 20/2 [2*3 + 19*4] = 10 (6 + 74) = 820", [None, False]),
         ("as in [1] = 3 + 4 = 8", [False]),
         ("(4 terms). 35 = 4*8 + 4.", [False]),
+        ("A = (√3/4) a^2 = (√3/4)*36 = 9√3", [True]),
+        ("8 m^2 + 3 m^2 = 12 m^2", [False]),
         ("(100 × 81)/(450 × 4.5) = 8099/2025", [False]),
         (r"\frac{18}{12} = \frac{3}{2}", [True]),
         (r"\frac{18}{12} = \frac{2}{3}", [False]),

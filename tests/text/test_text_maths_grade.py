@@ -57,7 +57,7 @@ def test_typeset_signs_do_not_change_the_grade(plain: str, typeset: str) -> None
     [
         ("12 pens and 18 rubbers go into identical bags. What is the largest number of bags that can be made?", 6),
         (
-            "One plan costs $20 and 5 cents a text, another $12 and 9 cents. For how many texts do they cost the same?",
+            "One plan costs $20 and 5 cents a text, another $12 and 9 cents. For how many do they cost the same?",
             8,
         ),
         ("Two numbers add up to 12 and differ by 4. Write two equations and find the numbers.", 8),

@@ -125,6 +125,7 @@ def test_results_in_words_and_in_untidy_sentences_are_read(
     ("stem", "options", "key", "explanation"),
     [
         ("A number and its reciprocal make 2.5. Which?", ("1.5", "2", "2.5"), "B", "Try 2: 2 + 1/2 = 2.5. Works."),
+        ("A leak in an hour?", ("24 hr", "30 hr"), "B", "leak in 1 hr = 1/5-1/6 = 1/30. leak empties tank in 30 hr"),
         ("Reduce 84/126.", ("1/2", "2/3", "3/4"), "B", "gcd(84,126)=42 . 84/42=2 & 126/42=3"),
         (
             "How many edges?",

@@ -30,7 +30,7 @@ _LABEL_LINE = lazy_pattern(
 _ONLY_AMOUNT = lazy_pattern(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
 SENTENCE = lazy_pattern(
     r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])"
-    r"|(?<=\s\.)\s+|(?<=[\w)%²³][.;])\s+(?=(?:so|hence|thus|therefore)\b)"
+    r"|(?<=\s\.)\s+|(?<=\d[.;])\s+(?=[a-z]{2})|(?<=[\w)%²³][.;])\s+(?=(?:so|hence|thus|therefore)\b)"
 )
 _ASIDE = lazy_pattern(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"

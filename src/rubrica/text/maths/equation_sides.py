@@ -218,8 +218,9 @@ def _is_rate(typed: Sequence[ArithmeticToken], word: ArithmeticToken) -> bool:
 def _is_variable(word: ArithmeticToken, before: ArithmeticToken) -> bool:
     if before.kind == "number" and before.end == word.start:
         return word.text not in _GLUED
-    lowered = word.text.lower()
-    return before.text == "/" or (len(word.text) == 1 and lowered not in MEASURES and lowered != "a")
+    base = word.text.lower().rstrip("²³").split("^", maxsplit=1)[0]
+    article = word.text.lower() == "a"  # a^2 is none
+    return before.text == "/" or (len(base) == 1 and base not in MEASURES and not article)
 
 
 def _owner(tokens: Sequence[ArithmeticToken], index: int) -> int | None:

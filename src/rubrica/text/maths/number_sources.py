@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import islice
 
 import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.amounts import amounts_of
+from rubrica.text.maths.amounts import amounts_of, worked_out
 from rubrica.text.maths.arithmetic import find_equations
 from rubrica.text.maths.conclusion import calculates, is_beside, statement
 from rubrica.text.maths.continued_lines import continued_equations
@@ -90,7 +90,12 @@ def unsourced_numbers(explanation: str, stem: str, key: str) -> Iterator[str]:
     told = _stray(once, named, text, sources)
     if told is None and sources.sure:
         unusual = [number for number in once if number.value not in sources.usual]
-        told = _misplaced(unusual, named, text, asked, plain_stem) or _mending(once, text, sources)
+        told = _misplaced(unusual, named, text, asked, plain_stem)
+        told = told or _mending(once, text, sources.asked | set(sources.counts))
+    if told is None:
+        shares = {100 + sign * each for each in sources.percents for sign in (-1, 1)}
+        strays = [number for number in once if not _is_derived(number, named, text, sources)]
+        told = _mending(strays, text, {*islice(worked_out(text), MOST_NUMBERS), *shares})
     if told is not None and not _is_bracketed(told, text):
         yield _shown(text, told)
 
@@ -128,15 +133,15 @@ def _misplaced(
     return found[0] if len(found) == 1 else None
 
 
-def _mending(once: list[WrittenNumber], text: str, sources: _Sources) -> WrittenNumber | None:
-    """A number of an equation that holds at best rounded, and to the last digit with a near number of the question."""
+def _mending(once: list[WrittenNumber], text: str, known: Set[Fraction]) -> WrittenNumber | None:
+    """A number of an equation that holds at best rounded, and to the last digit with a near one that is known."""
     doubtful = [equation for equation in find_equations(text) if not equation.exact]
     tries = (
         (number, other, equation)
         for equation in doubtful
         for number in once
         if equation.start <= number.start and number.end <= equation.end
-        for other in sources.asked | set(sources.counts)
+        for other in known
         if other.denominator == 1 and _are_near(number.value, other)
     )
     for number, other, equation in islice(tries, MOST_TRIES):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rubrica.text.maths.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.maths.amounts import Amount
 from rubrica.text.maths.arithmetic import Equation, find_equations
+from rubrica.text.maths.common_solution import clashing_equations
 from rubrica.text.maths.conclusion import without_checks
 from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.inequalities import unfit_inequalities
@@ -49,7 +50,10 @@ def unfit_steps(question: Question) -> list[str]:
     unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
     ranges = unfit_inequalities(explanation, question.key or "")
     moves = wrong_moves(explanation, question.text)
-    return list(dict.fromkeys((*unfit, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation))))
+    clashes = () if formulas else clashing_equations(explanation, question.text, *texts)
+    return list(
+        dict.fromkeys((*unfit, *clashes, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation)))
+    )
 
 
 def stray_numbers(question: Question) -> list[str]:
