@@ -9,7 +9,7 @@ import pytest
 
 from rubrica.text import FEATURES
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import unlike_shares
+from rubrica.text.maths.ratio_shares import unlike_ratios, unlike_shares
 from rubrica.text.maths.written_numbers import written_numbers
 from rubrica.text.texts import Texts
 
@@ -127,3 +127,18 @@ def test_the_parts_of_a_reduced_fraction_come_from_the_question() -> None:
     stem = "15 oxen or 20 cows eat a field in 80 days. How long do 6 oxen and 2 cows take?"
     explanation = "15 oxen = 20 cows, so 1 ox = 4/3 cows. 6 oxen + 2 cows = 8 + 2 = 10 cows. That is 20*80/10 = 160."
     assert list(unsourced_numbers(explanation, stem, "160 days")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Ratio = 6x/5 : 3x/2 = 12x : 15x = 4:5", 0),
+        ("Ratio = 6x/5 : 3x/2 = 2x : 15x", 1),
+        ("144 : 192 : 180\n= 12 : 16 : 15", 0),
+        ("144 : 191 : 180\n= 12 : 16 : 15", 1),
+        ("1/2 : 1/3 = 3 : 2 and 1.5 : 2 = 3:4", 0),
+        ("2:30 = 14:30, 3 + 2:4 = 5:4, 2a:3b = 4:9, 1:0 = 2:3", 0),
+    ],
+)
+def test_ratios_that_are_put_down_as_equal_have_the_same_proportions(text: str, wrong: int) -> None:
+    assert len(list(unlike_ratios(text))) == wrong

@@ -21,7 +21,7 @@ from rubrica.text.maths.letter_values import unfit_equations
 from rubrica.text.maths.linear_equation import wrong_moves
 from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import uneven_shares, unlike_shares
+from rubrica.text.maths.ratio_shares import uneven_shares, unlike_ratios, unlike_shares
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
 from rubrica.text.questions.answer_key import focused, option_amounts
@@ -61,7 +61,8 @@ def stray_numbers(question: Question) -> list[str]:
     that are not the question's."""
     explanation = without_checks(focused(question).explanation)
     stray = unsourced_numbers(explanation, question.text, question.key or "")
-    return [*stray, *unlike_shares(explanation, question.text), *uneven_shares(plain_maths(explanation))]
+    plain = plain_maths(explanation)
+    return [*stray, *unlike_shares(explanation, question.text), *unlike_ratios(plain), *uneven_shares(plain)]
 
 
 def wrong_equations(question: Question) -> list[Equation]:
