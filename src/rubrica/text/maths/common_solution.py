@@ -23,7 +23,7 @@ _APART = lazy_pattern(  # equations that need not go together: of two cases, of 
 )
 _ROUNDED = lazy_pattern(r"\.\d\d")
 _BASE = (Fraction(7, 3), Fraction(19, 7), Fraction(31, 11), Fraction(41, 13), Fraction(53, 17))
-_CHECKS = tuple(tuple(map(Fraction, each)) for each in ((2, 1, 3, 5, 7), (-3, 4, "1/2", 11, 6)))
+_CHECKS = tuple(tuple(map(Fraction, each)) for each in ((2, 1, 3, 5, 7), (-3, 4, 9, 11, 6)))
 
 Row = dict[str, Fraction]
 """The factors of the letters, and the constant as that of the empty letter; together they make 0."""
