@@ -154,3 +154,24 @@ def test_any_expression_has_a_value_or_a_named_error(expression: str) -> None:
 def test_a_huge_text_is_read_in_bounded_time() -> None:
     assert len(find_equations("1 + 1 = 2 " * 1_000_000)) == MAX_SIGNS
     assert find_equations("1" * 10_000_000 + " = 1") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("36 - 7 = **29** whole eggs", [True]),
+        ("36 - 7 = **28** whole eggs", [False]),
+        ("2**8 = 256", [True]),
+        ("S = 20/2 [2*3 + 19*4] = 10 (6 + 76) = 820", [None, True]),
+        ("S = 20/2 [2*3 + 19*4] = 10 (6 + 74) = 820", [None, False]),
+        ("as in [1] = 3 + 4 = 8", [False]),
+        ("(4 terms). 35 = 4*8 + 4.", [False]),
+        ("A = (√3/4) a^2 = (√3/4)*36 = 9√3", [True]),
+        ("8 m^2 + 3 m^2 = 12 m^2", [False]),
+        ("(100 × 81)/(450 × 4.5) = 8099/2025", [False]),
+        (r"\frac{18}{12} = \frac{3}{2}", [True]),
+        (r"\frac{18}{12} = \frac{2}{3}", [False]),
+    ],
+)
+def test_emphasis_square_brackets_and_fractions_are_read(text: str, holds: list[bool | None]) -> None:
+    assert [verdict for _, verdict in claims(text)] == holds

@@ -39,6 +39,37 @@ def test_harder_mathematics_has_a_higher_grade(texts: tuple[str, ...]) -> None:
     assert all(one < other for one, other in pairwise(map(value, texts)))
 
 
+@pytest.mark.parametrize(
+    ("plain", "typeset"),
+    [
+        ("Solve 3x - 7 = 20.", "Solve 3x − 7 = 20."),
+        ("What is x if 3x - 7 = 20?", "What is x if $3x - 7 = 20$?"),
+        ("57 - 29 = ?", "57 – 29 = ?"),
+        ("Find (3/5) × (10/9).", r"Find \frac{3}{5} \times \frac{10}{9}."),
+    ],
+)
+def test_typeset_signs_do_not_change_the_grade(plain: str, typeset: str) -> None:
+    assert value(plain) == value(typeset)
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        ("12 pens and 18 rubbers go into identical bags. What is the largest number of bags that can be made?", 6),
+        (
+            "One plan costs $20 and 5 cents a text, another $12 and 9 cents. For how many do they cost the same?",
+            8,
+        ),
+        ("Two numbers add up to 12 and differ by 4. Write two equations and find the numbers.", 8),
+        ("Solve: y ÷ 4 = 12", 6),
+    ],
+)
+def test_small_numbers_can_stand_for_hard_mathematics(text: str, grade: int) -> None:
+    found = estimate_grade(text)
+    assert isinstance(found, MathsGrade)
+    assert found.fits(grade), found
+
+
 def test_the_bounds_hold_the_estimate_and_stay_within_school() -> None:
     for text in ("What is 1 + 1?", "What is 24 × 36?", "Find the derivative of sin(x)."):
         found = estimate_grade(text)

@@ -94,3 +94,48 @@ def test_a_wrong_key_that_an_explanation_passes_or_never_names_is_found(explanat
     question = StyledQuestion("How many are there?", ("20", "40", "30", "80", "15"), "B", explanation)
     assert rejected(question, "B") == []
     assert [letter for letter in letters if not rejected(question, letter)] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "explanation"),
+    [
+        (("$6", "$7", "$7.50", "$9"), "C", "Thirty are two and a half dozen, which makes seven dollars fifty."),
+        (("800", "1000", "1200", "1600"), "C", "Three of them, at 400 each: one thousand two hundred."),
+        (("1/4", "1/6", "1/8", "5/8"), "C", "125/1000 shrinks when both are divided by 125.  So one eighth."),
+        (("1/6", "1/3", "1/2", "2/3"), "C", "The primes are 2, 3 and 5, that's three out of six."),
+        (("Tuesday", "Wednesday", "Friday"), "B", "100 = 14 * 7 + 2. Two days after Monday is Wednesday."),
+        (("acute", "right", "obtuse"), "B", "25 + 144 = 169, and the triangle is right."),
+        (("(0, 3)", "(2, 1)", "(3, 2)"), "B", "Put x = 2 in: y = 2(2) - 3 = 1. So (2, 1) is on the line."),
+        (("4/9", "9/4", "3/2"), "B", "A negative exponent turns the fraction over: (3/2)^2 = 9/4."),
+        (("1", "1.5", "2"), "B", "tan 45 is 1 and sin 30 is 1/2 . adding we get 1.5"),
+        (("1", "3", "9"), "B", "cycle is 7,9,3,1 (4 terms). 35 = 4*8 + 3. so it is the third in the cycle i.e 3"),
+        (("12 noon", "2 pm", "4 pm"), "B", "It closes 60 - 40 = 20 km an hour. time = 80/20 = 4 hours so at 2 pm"),
+        (("3.75%", "37.5%", "38%"), "B", "3 divided by 8 is 0.375; times 100 that is 37.5 percent"),
+    ],
+)
+def test_results_in_words_and_in_untidy_sentences_are_read(
+    options: tuple[str, ...], key: str, explanation: str
+) -> None:
+    question = StyledQuestion("What is it?", options, key, explanation)
+    assert rejected(question, key) == []
+    assert [letter for letter in LETTERS[: len(options)] if letter != key and not rejected(question, letter)] == []
+
+
+@pytest.mark.parametrize(
+    ("stem", "options", "key", "explanation"),
+    [
+        ("A number and its reciprocal make 2.5. Which?", ("1.5", "2", "2.5"), "B", "Try 2: 2 + 1/2 = 2.5. Works."),
+        ("A leak in an hour?", ("24 hr", "30 hr"), "B", "leak in 1 hr = 1/5-1/6 = 1/30. leak empties tank in 30 hr"),
+        ("Reduce 84/126.", ("1/2", "2/3", "3/4"), "B", "gcd(84,126)=42 . 84/42=2 & 126/42=3"),
+        (
+            "How many edges?",
+            ("4", "6", "8"),
+            "C",
+            "There are four at the base and four more that go up.",
+        ),
+    ],
+)
+def test_a_result_that_is_left_to_the_reader_is_no_contradiction(
+    stem: str, options: tuple[str, ...], key: str, explanation: str
+) -> None:
+    assert rejected(StyledQuestion(stem, options, key, explanation), key) == []

@@ -9,7 +9,7 @@ import pytest
 
 from rubrica.text import FEATURES
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import unlike_shares
+from rubrica.text.maths.ratio_shares import unlike_ratios, unlike_shares
 from rubrica.text.maths.written_numbers import written_numbers
 from rubrica.text.texts import Texts
 
@@ -25,6 +25,12 @@ TRAIN = "A train of 195 m passes a post in 13 seconds. How fast is it in km/h?"
         (TILES, "24 * 38 = 912\n912 - 17 = 895", "24 * 38 = 912\n914 - 17 tiles = 895", "895"),
         (TRAIN, "Speed = 195/13 m/s = 15 m/s, or 54 km/h", "Speed = 193/13 m/s = 15 m/s, or 54 km/h", "54"),
         (TRAIN, "195/13 * 18/5 = 54", "194/13 * 18/5 = 54", "54"),
+        (
+            "The LCM of two numbers is 180, their HCF is 6. One number is 36. What is the other?",
+            "36 * x = 180*6\nx = 1080/36 = 30",
+            "36 * x = 180*6\nx = 1077/36 = 30",
+            "30",
+        ),
         (
             "A rope of 340 m is cut so that one part is 60 m longer. Find the longer part.",
             "x + x + 60 = 340\n2x = 280\nx = 140\nLonger part: 140 + 60 = 200",
@@ -115,3 +121,24 @@ def test_no_explanation_makes_the_search_for_sources_long(piece: str) -> None:
         list(unsourced_numbers("2 + 2 = 4, and 19 of 77", text, "4"))
         list(unlike_shares(text, text))
     assert time.thread_time() - begun < 5.0
+
+
+def test_the_parts_of_a_reduced_fraction_come_from_the_question() -> None:
+    stem = "15 oxen or 20 cows eat a field in 80 days. How long do 6 oxen and 2 cows take?"
+    explanation = "15 oxen = 20 cows, so 1 ox = 4/3 cows. 6 oxen + 2 cows = 8 + 2 = 10 cows. That is 20*80/10 = 160."
+    assert list(unsourced_numbers(explanation, stem, "160 days")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Ratio = 6x/5 : 3x/2 = 12x : 15x = 4:5", 0),
+        ("Ratio = 6x/5 : 3x/2 = 2x : 15x", 1),
+        ("144 : 192 : 180\n= 12 : 16 : 15", 0),
+        ("144 : 191 : 180\n= 12 : 16 : 15", 1),
+        ("1/2 : 1/3 = 3 : 2 and 1.5 : 2 = 3:4", 0),
+        ("2:30 = 14:30, 3 + 2:4 = 5:4, 2a:3b = 4:9, 1:0 = 2:3", 0),
+    ],
+)
+def test_ratios_that_are_put_down_as_equal_have_the_same_proportions(text: str, wrong: int) -> None:
+    assert len(list(unlike_ratios(text))) == wrong

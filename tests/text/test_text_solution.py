@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rubrica
 from rubrica.text import FEATURES, cut_off
 from rubrica.text.maths import solution
 from rubrica.text.texts import Texts
@@ -156,6 +157,49 @@ def test_whole_numbers_seldom_come_to_a_broken_one() -> None:
     assert value("uneven_result", "50 / 3 = 16.67, so each friend gets 16.67.", prompt) == 1
     assert value("uneven_result", "(50 + 10) / 3 = 20, so each friend gets 20.", prompt) == 0
     assert value("uneven_result", "2.5 * 3 = 7.5, so it is 7.5.", prompt.replace("10 apples", "2.5 apples")) == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response"),
+    [
+        ("How long does a trip of 200 km take at 80 km/h?", "200 / 80 = 2.5 hours"),
+        ("How much does each of 4 friends pay for a $50 bill?", "50 / 4 = $12.50"),
+        ("A shop sells 3 for $10. How much do 7 cost?", "7 × 10/3 = 23.33, so $23.33"),
+        ("A rope of 10 m is cut in 4. How long is each piece?", "10 / 4 = 2.5 m"),
+        ("How many pizzas does each get if 6 kids share 9?", "9 / 6 = 1.5 pizzas"),
+        ("What is the average of 10, 20, 30 and 45?", "105 / 4 = 26.25"),
+    ],
+)
+def test_prices_measures_averages_and_shares_may_be_broken(prompt: str, response: str) -> None:
+    assert value("uneven_result", response, prompt) == value("odd_result", response, prompt) == 0
+    assert rubrica.evaluate("answer-quality", prompt=prompt, response=response).verdict != "fail"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response"),
+    [
+        ("How long should I boil an egg?", "Until the white is set and the yolk is as firm as you like it."),
+        ("What is the number one rule of writing?", "Write every day, and cut what you do not need."),
+        ("How much should I worry about this rash?", "Not much, but see a doctor if it spreads."),
+    ],
+)
+def test_a_question_without_numbers_has_no_result_that_could_be_missing(prompt: str, response: str) -> None:
+    assert value("lacks_result", response, prompt) == 0
+    assert rubrica.evaluate("answer-quality", prompt=prompt, response=response).verdict != "fail"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("A pack of 6 pens costs $4.50. What do 10 pens cost?", 1),
+        ("I have $20. A book costs $12.50. What's left?", 1),
+        ("Find 30% of $90 and add it to $90.", 1),
+        ("What did the 3 kings and 2 shepherds find?", 0),
+        ("What do people pay attention to?", 0),
+    ],
+)
+def test_a_prompt_with_numbers_asks_for_one_in_many_ways(prompt: str, asked: float) -> None:
+    assert value("asks_for_number", "", prompt) == asked
 
 
 @pytest.mark.parametrize(

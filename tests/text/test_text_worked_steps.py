@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from rubrica.text import FEATURES
+from rubrica.text.maths.common_solution import clashing_equations
 from rubrica.text.maths.letter_values import unfit_equations
 from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.texts import Texts
@@ -203,3 +204,28 @@ def test_letters_that_stand_for_ever_longer_expressions_and_endless_chains_are_l
     steps = ". ".join(f"{one} = {two}*{two}*{two}" for one, two in pairwise(letters))
     assert len(list(unfit_equations(f"{steps}. a + b = y", formulas=True))) < len(letters)
     assert set(wrong_measures("3:4 = 6:9 = " * 9_000)) == {"3:4 = 6:9", "6:9 = 3:4"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("(a+b)/2=20 so a+b=40. (b+c)/2=26 so b+c=52. c-a=52-40=12", "(a+b)/2=20 so a+b=40. (b+c)/2=26 so b+c=55."),
+        ("60M+80B = 52M+96B\n8M = 16B => 1M = 2B", "60M+80B = 52M+96B\n8M = 16B => 1M = 4B"),
+        ("x + y = 10 and x - y = 4, so 2x = 14", "x + y = 10 and x - y = 4, so 2x = 15"),
+    ],
+)
+def test_linear_equations_have_a_common_solution(right: str, wrong: str) -> None:
+    assert (wrong_steps(right), wrong_steps(wrong)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "The lines y = 2x + 1 and y = 2x + 3 never meet.",
+        "Case 1: x + y = 5. Case 2: x + y = 7.",
+        "p + q = 0.33, so 3p + 3q = 1.",
+        "So x = 18 x = 18.",
+    ],
+)
+def test_equations_that_need_not_go_together_are_left_alone(explanation: str) -> None:
+    assert list(clashing_equations(explanation)) == []

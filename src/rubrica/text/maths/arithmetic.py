@@ -41,7 +41,9 @@ MAX_READ = 5_000  # characters of the equations found in one text, for the same 
 _WINDOW = 200  # characters read on either side of a sign
 
 _NOTE = lazy_pattern(r"(?<=\d)\s?\(([a-zA-Z][a-z'’-]{2,15}(?:\s[a-z'’-]{2,15}){0,4})\)")  # 3 (red) + 4 (for Ann)
+_STRONG = lazy_pattern(r"(?<![\w*)])\*\*(?=[^\s*])([^*\n]{1,80})(?<=\S)\*\*(?![\w*(])")  # 36 - 7 = **29**, but not 2**8
 _MISTAKE = lazy_pattern(r"\b(?:wrong|incorrect|mistak\w+|error|false|misread|instead|not equal|forgot\w*)\b", re.I)
+_SHORT = lazy_pattern(r"\d+\.[1-9]|\d+\.[27]5")
 _ROUNDED = lazy_pattern(r"\.\d*(?:33|66|67|16|17|14|28|29|42|43|57|71|83|86|11|22|44|55|77|88|89)$|\.\d{4,}$")
 
 
@@ -74,7 +76,7 @@ def find_equations(text: str) -> tuple[Equation, ...]:
 
 
 def _of_line(written: str, offset: int, signs: Sequence[re.Match[str]]) -> Iterator[Equation]:
-    line = _NOTE.sub(_without_note, written)
+    line = _STRONG.sub(r"  \1  ", _NOTE.sub(_without_note, written))
     edges = [0, *(sign.end() for sign in signs)]
     stops = [*(sign.start() for sign in signs), len(line)]
     for place, sign in enumerate(signs):
@@ -200,10 +202,12 @@ def _step(side: EquationSide) -> Fraction | None:
 
 
 def _are_fractions(left: EquationSide, right: EquationSide) -> bool:
-    """Whether both sides are made of whole numbers and end in a fraction: then nothing was rounded."""
+    """Whether both sides are made of numbers that nobody rounded, and the right one is a fraction of whole ones."""
     tokens = (*left.tokens, *right.tokens)
     whole = all(
-        token.text.isdecimal() if token.kind == "number" else token.kind in {"operator", "open", "close"}
+        token.text.isdecimal() or (token not in right.tokens and _SHORT.fullmatch(token.text))
+        if token.kind == "number"
+        else token.kind in {"operator", "open", "close"}
         for token in tokens
     )
     under = right.tokens[-1].text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.maths.latex import plain_maths
 from rubrica.text.maths.stem_solution import LONGEST, StemSolution, solve_stem
 from rubrica.text.maths.units import measured_amount
 from rubrica.text.texts import Feature, Texts
@@ -15,6 +16,7 @@ from rubrica.text.words import cached_reading
 
 LONGEST_RESPONSE = 200  # characters: a longer one is an explanation, whose end may speak of anything
 _RESULT = lazy_pattern(r"(?:[=≈:]|\b(?:is|are|equals|makes|get|gives|it's|that's))\s*([^=≈:]{1,40})\Z", re.IGNORECASE)
+_STRONG = lazy_pattern(r"\*\*([^\s*][^*\n]{0,80})\*\*(?![\w*])")
 _PERCENT = lazy_pattern(r"\s?(?:%|per\s?cent)\Z", re.IGNORECASE)
 
 
@@ -24,7 +26,7 @@ def sum_agrees(texts: Texts) -> bool | None:
 
     A noun behind the number is taken as it is ("144 apples"), percent is not: 25% is no 25.
 
-    >>> [sum_agrees(Texts("What is 12 times 12?", text)) for text in ("144", "It is 148.", "Many.", "144%")]
+    >>> [sum_agrees(Texts("What is 12 times 12?", text)) for text in ("**144**", "It is 148.", "Many.", "144%")]
     [True, False, None, False]
     """
     if len(texts.response) > LONGEST_RESPONSE or len(texts.prompt) > LONGEST or not re.search(r"\d", texts.response):
@@ -32,7 +34,7 @@ def sum_agrees(texts: Texts) -> bool | None:
     solution = solve_stem(texts.prompt)
     if solution is None:
         return None
-    written = texts.response.strip().rstrip(" .!")
+    written = _STRONG.sub(r"\1", plain_maths(texts.response)).strip().rstrip(" .!")
     if (whole := _agrees(solution, written, texts.prompt)) is not None:
         return whole
     closing = _RESULT.search(written)

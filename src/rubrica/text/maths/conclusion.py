@@ -28,7 +28,10 @@ _LABEL_LINE = lazy_pattern(
     r"\b[^\n\d]{0,25}|\W{0,4}(?:(?:[Ss]o|[Hh]ence|[Tt]hus|[Tt]herefore|[Cc]hoice|[Ii]\.e\.)[,:]?\s)?[A-H]\W{0,4}|\W*[A-H]\s+is\s+(?:the\s+)?(?:correct|right|answer|best)[^\n\d]{0,20}"
 )
 _ONLY_AMOUNT = lazy_pattern(r"[^\w\n]{0,4}(?:Rs\.?\s?)?[-$£€]?\d[^\n]{0,25}")
-SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])")
+SENTENCE = lazy_pattern(
+    r"(?<=[.!?;])\s+(?=[A-Z\"“(])|(?<=[a-z]{3}[.!?;])\s+(?=[\d$£€])"
+    r"|(?<=\s\.)\s+|(?<=\d[.;])\s+(?=[a-z]{2})|(?<=[\w)%²³][.;])\s+(?=(?:so|hence|thus|therefore)\b)"
+)
 _ASIDE = lazy_pattern(
     r"\b(?:check|verif\w+|note|remember|wrong|incorrect\w*|mistake\w*|forg[eo]t\w*|instead|never|avoid|picked"
     r"|chose|chosen|distractors?|tempting|common(?!\s+(?:denominator|factor|multiple|divisor|difference|ratio|term))|confus\w+|\d{1,3}(?:st|nd|rd|th)?\s+options?|what\s+(?:you|one)\s+gets?|not\s+\d+|if\s+(?:you|one|someone|an?\s+(?:student|learner)|students|learners))\b",
@@ -55,14 +58,15 @@ _RESULT = lazy_pattern(
     r"(?:Rs\.?\s?|only\s|about\s)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
-_GOES_ON = lazy_pattern(r"\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[$£€]?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
+_GOES_ON = lazy_pattern(r"\)?\s{0,2}(?:[*+×÷·∙⋅^!/∗]|x\b|[-−–]\s?[$£€]?[\d(]|\()|[a-zA-Z](?![a-zA-Z])\s?[-+*/=]")
 _EQUALS = lazy_pattern(
-    r"(?:[=≈→]|\b(?:that['’]s|to\s(?:get|obtain|give|make)|is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
+    r"(?:[=≈→]|[-=]>|\b(?:that['’]s|(?:to|we|you)\s(?:get|obtain|give|make)|is|be|are|equals?|makes?|gives?|leaves?|leaving|making|giving"
     r"|(?:brings|comes?|adds\sup)(?:\s\w{2,5})?\sto))\s{0,3}(?:Rs\.?\s?)?[-−$£€(\s]{0,4}$",
     re.IGNORECASE,
 )
 _CLAUSE = lazy_pattern(
-    r"(?:,|;|\d|\))\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))", re.IGNORECASE
+    r"(?:[,;\d)%°²³]|\b\w{1,12})\s(?P<so>(?:so|thus|hence|therefore)\b(?!\s+(?:that|far|on|many|much|long)\b))",
+    re.IGNORECASE,
 )
 _SO = lazy_pattern(r"\W*(?:so|thus|hence|therefore|then|in total|(?:al)?together)\b", re.IGNORECASE)
 _MARKED = lazy_pattern(  # a result that is marked as such and stands alone: "#### 24", "The answer is $24."

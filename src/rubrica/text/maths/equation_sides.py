@@ -71,7 +71,7 @@ def computes(side: EquationSide) -> bool:
     if any(one.kind in {"number", "close"} and two.kind == "open" for one, two in pairwise(side.tokens)):
         return True  # 4(9)
     return any(token.kind in {"operator", "root", "power"} for token in side.tokens[1:]) or (
-        side.tokens[0].kind == "root" or any(sign in side.tokens[0].text for sign in "!CP")
+        side.tokens[0].kind == "root" or any(sign in side.tokens[0].text for sign in "!CP\\")
     )
 
 
@@ -97,7 +97,7 @@ def left_side(line: str, start: int, stop: int, edge: int) -> EquationSide | Non
         elif token.kind == "number":
             if after is not None and after.kind in {"number", "money"} and after.text not in "¢£€":
                 break
-            if after is not None and after.kind == "open" and after.start > token.end:
+            if after is not None and after.kind == "open" and after.start > token.end and not _begins(tokens, index):
                 break
         elif token.kind == "word":
             owner = _owner(tokens, index)
@@ -121,9 +121,14 @@ def left_side(line: str, start: int, stop: int, edge: int) -> EquationSide | Non
     return side and replace(side, doubt=side.doubt or in_ratio)
 
 
+def _begins(tokens: Sequence[ArithmeticToken], index: int) -> bool:
+    """Whether a number begins what stands between two signs, or goes on with it: 10 (6 + 76), 20/2 (6 + 76)."""
+    return tokens[index - 1].kind == "operator" if index else True
+
+
 def _opens(sign: ArithmeticToken, earlier: ArithmeticToken | None) -> bool:
     """Whether a number after a word or stop stands for itself: "so 12 = 3 x 4", but not "Rs. 12 = 3 x 4"."""
-    shortened = sign.text == "." and earlier is not None and len(earlier.text) < len("four")
+    shortened = sign.text == "." and earlier is not None and earlier.kind == "word" and len(earlier.text) < len("four")
     return sign.text.lower() in _OPENERS and not shortened
 
 
@@ -213,8 +218,9 @@ def _is_rate(typed: Sequence[ArithmeticToken], word: ArithmeticToken) -> bool:
 def _is_variable(word: ArithmeticToken, before: ArithmeticToken) -> bool:
     if before.kind == "number" and before.end == word.start:
         return word.text not in _GLUED
-    lowered = word.text.lower()
-    return before.text == "/" or (len(word.text) == 1 and lowered not in MEASURES and lowered != "a")
+    base = word.text.lower().rstrip("²³").split("^", maxsplit=1)[0]
+    article = word.text.lower() == "a"  # a^2 is none
+    return before.text == "/" or (len(base) == 1 and base not in MEASURES and not article)
 
 
 def _owner(tokens: Sequence[ArithmeticToken], index: int) -> int | None:

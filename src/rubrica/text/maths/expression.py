@@ -56,7 +56,7 @@ _TOKEN = lazy_pattern(
     | (?P<number>{_PLAIN})
     | (?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})
     | (?P<operator>\*\*|[-+*/^×·∙⋅∗÷∕−–]|\\(?:times|cdot|div)(?![a-z]))
-    | (?P<open>\(|\\left\() | (?P<close>\)|\\right\))
+    | (?P<open>\(|\\left\(|\[(?=[\d\s.,(]{{1,40}}[-+*/×÷][^\[\]\n]{{1,80}}\])) | (?P<close>\)|\\right\)|\])
     | (?P<root>√) | (?P<percent>\\?%) | (?P<money>\\?\$|[£€¥₹¢]|(?:Rs|INR|USD)\b\.?(?=[ ]?[\d(.]))
     | (?P<word>°(?:[ ]?[CF](?![^\W\d_]))?|[^\W\d_]+(?:['’.-][^\W\d_]+)*[²³]?(?:\^[23](?!\d))?)
     | (?P<other>[^\s])

@@ -54,9 +54,12 @@ def unfit_equations(explanation: str, *others: str, formulas: bool = False) -> I
     ['3(t - 2) = 3t - 5']
     """
     unknowns = unknowns_of(explanation, *others)
-    found = list(islice(_equations(explanation, unknowns), MOST_EQUATIONS)) if unknowns else []
+    found = list(islice(equations_in(explanation, unknowns), MOST_EQUATIONS)) if unknowns else []
     links = [
-        (relation, one, two) for relation in found for one, two in _links(relation) if letters_of(one) | letters_of(two)
+        (relation, one, two)
+        for relation in found
+        for one, two in links_of(relation)
+        if letters_of(one) | letters_of(two)
     ]
     values = settled_values(found) | _CONSTANTS
     gaps = [_least_gap(one, two, values) for _, one, two in links]
@@ -80,9 +83,9 @@ def fulfilled_numbers(explanation: str, *others: str) -> frozenset[Fraction]:
     [3, 7, 50]
     """
     unknowns = unknowns_of(explanation, *others)
-    found = list(islice(_equations(explanation, unknowns), MOST_EQUATIONS)) if unknowns else []
+    found = list(islice(equations_in(explanation, unknowns), MOST_EQUATIONS)) if unknowns else []
     values = settled_values(found) | _CONSTANTS
-    links = [link for relation in found for link in _links(relation) if not any(map(_is_letter, link))]
+    links = [link for relation in found for link in links_of(relation) if not any(map(_is_letter, link))]
     gaps = [_least_gap(one, two, values) for one, two in links]
     kept = [link for link, gap in zip(links, gaps, strict=True) if gap is not None and gap <= _EXACT]
     return frozenset(token.value for link in kept for side in link for token in side if token.value is not None)
@@ -97,7 +100,7 @@ def expression_values(explanation: str, stem: str) -> frozenset[Fraction]:
     unknowns = unknowns_of(explanation, stem)
     if not unknowns:
         return frozenset()
-    found = list(islice(_equations(explanation, unknowns), MOST_EQUATIONS))
+    found = list(islice(equations_in(explanation, unknowns), MOST_EQUATIONS))
     values = {letter: each[-1] for letter, each in settled_values(found).items()}
     sides = (side for text in (explanation, stem) for each in relations_in(text, unknowns) for side in each.sides)
     worths = (
@@ -106,7 +109,7 @@ def expression_values(explanation: str, stem: str) -> frozenset[Fraction]:
     return frozenset(each for each in worths if isinstance(each, Fraction))
 
 
-def _equations(explanation: str, unknowns: frozenset[str]) -> Iterator[Relation]:
+def equations_in(explanation: str, unknowns: frozenset[str]) -> Iterator[Relation]:
     """The equations with letters, those left out that are tried, or that stand among ratios."""
     for line in explanation.splitlines():
         for sentence in SENTENCE.split(line):
@@ -127,7 +130,7 @@ def settled_values(relations: Sequence[Relation]) -> dict[str, list[Number]]:
     """The values that equations give to single letters."""
     values: dict[str, list[Number]] = {}
     for relation in relations:
-        for one, two in _links(relation):
+        for one, two in links_of(relation):
             for letter, side in ((one, two), (two, one)):
                 value = worth(side, {}) if _is_letter(letter) else None
                 if value is not None:
@@ -135,7 +138,7 @@ def settled_values(relations: Sequence[Relation]) -> dict[str, list[Number]]:
     return values
 
 
-def _links(relation: Relation) -> Iterator[tuple[Sequence[ArithmeticToken], Sequence[ArithmeticToken]]]:
+def links_of(relation: Relation) -> Iterator[tuple[Sequence[ArithmeticToken], Sequence[ArithmeticToken]]]:
     """The equations of a chain, without an end that the words beside it change."""
     before, after = relation.before.lower(), relation.after.lower()
     named = before.isalpha() and before not in _JOINS and len(relation.sides[0]) == 1  # "the price in 1989 = x"

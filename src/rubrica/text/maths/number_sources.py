@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import islice
 
 import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
-from rubrica.text.maths.amounts import amounts_of
+from rubrica.text.maths.amounts import amounts_of, worked_out
 from rubrica.text.maths.arithmetic import find_equations
 from rubrica.text.maths.conclusion import calculates, is_beside, statement
 from rubrica.text.maths.continued_lines import continued_equations
@@ -44,6 +44,7 @@ _REST = lazy_pattern(  # what comes with a larger unit: 4 h 55 min, 3 lb 10 oz
     r"\d\s?(?:h|hours?|hrs?|min(?:ute)?s?|feet|foot|ft|lbs?|pounds?|kg|m|km|dollars?|years?|weeks?|days?)\s(?:and\s)?\Z"
 )
 _OPENING, _CLOSING = lazy_pattern(r"\s\([^()=+*/×÷·\n]{0,39}\Z"), lazy_pattern(r"[^()=+*/×÷·\n]{0,40}\)")
+_FRACTION = lazy_pattern(r"(?<![\d.,/])(\d{1,6})/(\d{1,6})(?![\d/])")
 _TWO_LETTERS = lazy_pattern(r"[a-zA-Z]{3}")
 _LOST_POWER = lazy_pattern(r"(?<![A-Za-z])[a-zA-Z][23](?!\d)")
 _QUADRATIC = lazy_pattern(r"±|\b(?:discriminant|quadratic)\b", re.IGNORECASE)  # b² - 4ac
@@ -89,7 +90,12 @@ def unsourced_numbers(explanation: str, stem: str, key: str) -> Iterator[str]:
     told = _stray(once, named, text, sources)
     if told is None and sources.sure:
         unusual = [number for number in once if number.value not in sources.usual]
-        told = _misplaced(unusual, named, text, asked, plain_stem) or _mending(once, text, sources)
+        told = _misplaced(unusual, named, text, asked, plain_stem)
+        told = told or _mending(once, text, sources.asked | set(sources.counts))
+    if told is None:
+        shares = {100 + sign * each for each in sources.percents for sign in (-1, 1)}
+        strays = [number for number in once if not _is_derived(number, named, text, sources)]
+        told = _mending(strays, text, {*islice(worked_out(text), MOST_NUMBERS), *shares})
     if told is not None and not _is_bracketed(told, text):
         yield _shown(text, told)
 
@@ -127,15 +133,15 @@ def _misplaced(
     return found[0] if len(found) == 1 else None
 
 
-def _mending(once: list[WrittenNumber], text: str, sources: _Sources) -> WrittenNumber | None:
-    """A number of an equation that holds at best rounded, and to the last digit with a near number of the question."""
+def _mending(once: list[WrittenNumber], text: str, known: Set[Fraction]) -> WrittenNumber | None:
+    """A number of an equation that holds at best rounded, and to the last digit with a near one that is known."""
     doubtful = [equation for equation in find_equations(text) if not equation.exact]
     tries = (
         (number, other, equation)
         for equation in doubtful
         for number in once
         if equation.start <= number.start and number.end <= equation.end
-        for other in sources.asked | set(sources.counts)
+        for other in known
         if other.denominator == 1 and _are_near(number.value, other)
     )
     for number, other, equation in islice(tries, MOST_TRIES):
@@ -159,7 +165,7 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
     usual |= {Fraction(int(nth[1]) + step) for each in (stem, key) for nth in _NTH.finditer(each) for step in (-1, 1)}
     usual |= {each for share in told | shown for each in (100 - share, 100 + share, 1 - share / 100, 1 + share / 100)}
     usual |= {one + sign * two for one in told for two in told for sign in (-1, 1)}
-    usual |= expression_values(text, stem)
+    usual |= expression_values(text, stem) | _reduced_parts(text, asked)
     counts = Counter(number.value for number in named)
     counts.update(spelt_numbers(text))
     known = {Fraction(100), *((Fraction(4),) if _QUADRATIC.search(text) else ())}
@@ -173,6 +179,13 @@ def _sources(text: str, named: list[WrittenNumber], stem: str, stem_numbers: lis
         frozenset(scales),
         sure=bool(fulfilled) or any(equation.exact for equation in equations),
     )
+
+
+def _reduced_parts(text: str, asked: frozenset[Fraction] | set[Fraction]) -> set[Fraction]:
+    """The numbers of the fractions that are one number of the question over another: 4 and 3 of 4/3, for 20 and 15."""
+    shares = {one / two for one in asked for two in asked if two}
+    parts = (tuple(map(Fraction, match.groups())) for match in islice(_FRACTION.finditer(text), MOST_NUMBERS))
+    return {part for over, under in parts if under and over / under in shares for part in (over, under)}
 
 
 def _is_counted_on(number: WrittenNumber, named: list[WrittenNumber], text: str) -> bool:

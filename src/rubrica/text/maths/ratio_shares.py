@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.latex import plain_maths
@@ -17,8 +17,10 @@ _SHARES = lazy_pattern(
     r"(?<![\w.+*/^-])(?<![-+*/^]\s)(\d{1,4})\s?([a-zA-Z])\b(?![²³^'’])"
     r"(?:\s?(?:,\s?(?:and\s)?|:\s?|and\s|&\s?)\d{1,4}\s?\2\b){1,4}(?!\s?[-+*/^²³])"
 )
-
-
+_TERM = r"\d{1,7}(?:\.\d{1,3})?[a-zA-Z]?(?:/\d{1,6})?[a-zA-Z]?"
+_REDUCED = lazy_pattern(rf"(?<![\w.:/*^%$])(?:{_TERM}\s?:\s?){{1,4}}{_TERM}(?![\w:/^%²³]|[.,]\d)")
+_EQUAL, _JOINED = lazy_pattern(r"\s{0,3}=\s{0,3}"), lazy_pattern(r"[-+*/×÷·−–(]\s?\Z|\A\s?[-+*×÷·−–(]")
+_CLOCK = lazy_pattern(r"\d{1,2}:[0-5]\d")
 _CLAIM = lazy_pattern(
     rf"(?<![\w.,/*×+-])(?P<part>{NUMBER}|(?:an?|one|each)(?=\spart))\s?(?P<of>%|parts?\b)"
     rf"(?:\sof\s[$£€]?(?P<whole>{NUMBER}))?\s?(?:=|is\b|are\b|makes?\b|equals?\b)\s?[$£€]?(?P<is>{NUMBER})"
@@ -39,6 +41,33 @@ def unlike_shares(explanation: str, stem: str) -> Iterator[str]:
         alike = [ratio for ratio in ratios if len(ratio) == len(shares)]
         if len(alike) == 1 and _has_slip(shares, alike[0]):
             yield match[0]
+
+
+def unlike_ratios(text: str) -> Iterator[str]:
+    """The ratios that are put down as equal, and are not.
+
+    >>> list(unlike_ratios("6x/5 : 3x/2 = 12x : 15x = 4:5, and 144 : 191 : 180 = 12 : 16 : 15"))
+    ['144 : 191 : 180 = 12 : 16 : 15']
+    """
+    for one, two in pairwise(islice(_REDUCED.finditer(text), MOST_CLAIMS)):
+        beside = text[max(0, one.start() - 2) : one.start()], text[two.end() : two.end() + 2]
+        if not _EQUAL.fullmatch(text, one.end(), two.start()) or any(map(_JOINED.search, beside)):
+            continue
+        left, right = (_proportions(each[0]) for each in (one, two))
+        clocks = _CLOCK.fullmatch(one[0]) and _CLOCK.fullmatch(two[0])
+        if left and right and len(left) == len(right) and left != right and not clocks:
+            yield text[one.start() : two.end()]
+
+
+def _proportions(ratio: str) -> tuple[Fraction, ...]:
+    """The terms of a ratio over the first one; none where letters differ, or a term is 0."""
+    letters = re.findall(r"[a-zA-Z]", ratio)
+    written = re.sub(r"[a-zA-Z\s]", "", ratio).split(":")
+    if len(set(letters)) > 1 or len(letters) not in (0, len(written)):
+        return ()
+    parts = [term.partition("/") for term in written]
+    terms = [Fraction(over) / (int(under or 1) or 1) for over, _, under in parts]
+    return tuple(term / terms[0] for term in terms) if all(terms) else ()
 
 
 def uneven_shares(text: str) -> Iterator[str]:

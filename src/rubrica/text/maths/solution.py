@@ -46,8 +46,26 @@ _ASKS_FOR_NUMBER = lazy_pattern(
     r"|\b(?:calculate|compute)\b|\b(?:wie ?viele?|combien|cuánt[oa]s?|quant[oiae]s?|сколько)\b|多少|几个|何個|いくつ",
     re.IGNORECASE,
 )
+_SOUGHT = (
+    r"(?:number|total|sum|cost|price|percent(?:age)?|average|mean|probability|difference|product|quotient|remainder|amount"
+    r"|area|perimeter|volume|age|distance|speed|weight|length|height|profit|change|value|ratio|rate|pay|left|\d+\s?%)"
+)
+_ASKS_OF_NUMBERS = lazy_pattern(  # in a prompt that gives some: "What do 10 pens cost?", "Find 30% of 90"
+    rf"\bwhat(?:['’]s|\s(?:is|are|was|were|do|does|did|will|would))\s[^?.\n]{{0,60}}\b{_SOUGHT}\b"
+    rf"|\b(?:find|determine|work out|evaluate)\s[^?.\n]{{0,60}}\b{_SOUGHT}(?!\w)",
+    re.IGNORECASE,
+)
+FEWEST_QUANTITIES = 2
 _COUNTED = lazy_pattern(r"\bhow many (\w+)(?: (?:of )?(\w+))?", re.IGNORECASE)
 _ALSO_MEASURED = {"percentage", "times", "degrees", "acres", "calories", "points", "euros", "units", "servings"}
+_MAY_BE_BROKEN = lazy_pattern(  # what is asked for is as likely a broken number as a whole one
+    r"\b(?:average|mean|median|percent\w*|probability|chance|odds|ratio|rate|speed|fraction|per)\b"
+    r"|\bhow (?:long|far|tall|high|fast|heavy|deep|wide|large|old)\b|%",
+    re.IGNORECASE,
+)
+_SHARES = lazy_pattern(r"\b(?:share[sd]?|sharing|split|divided|each)\b", re.IGNORECASE)  # 9 pizzas for 6 are 1.5 each
+_MONEY_BEFORE = lazy_pattern(r"[$£€¥₹]\s?$|\b(?:Rs|USD|EUR|GBP)\b\.?\s?$")
+_UNIT_BEHIND = lazy_pattern(r"\s?(%|[a-zA-Z]{1,20})")
 _ONE_OR_NONE = lazy_pattern(r"\b(?:one|once|zero|none|nobody|nothing|all|both|same)\b", re.IGNORECASE)
 
 
@@ -178,7 +196,14 @@ def missing_steps(texts: Texts) -> int:
 @cached_reading
 def asks_for_number(texts: Texts) -> bool:
     """Whether the prompt asks how many, how much, how long, for a total, a price or the like."""
-    return _ASKS_FOR_NUMBER.search(texts.prompt) is not None
+    if _ASKS_FOR_NUMBER.search(texts.prompt):
+        return True
+    return gives_numbers(texts) and _ASKS_OF_NUMBERS.search(texts.prompt) is not None
+
+
+def gives_numbers(texts: Texts) -> bool:
+    """Whether the prompt gives what a sum takes: without, "how long" and "the number one rule" ask for no result."""
+    return len(quantities(texts, "prompt")) >= FEWEST_QUANTITIES
 
 
 @cached_reading
@@ -216,8 +241,10 @@ def _concludes(sentence: str) -> bool:
 
 
 def lacks_result(texts: Texts) -> bool:
-    """Whether a number was asked for, and the last sentence, or what stands after "answer", has none."""
-    if not asks_for_number(texts) or not spaced_words(texts, "response") or result_of(texts) is not None:
+    """Whether the result of a sum was asked for, and the last sentence, or what stands after "answer", has none."""
+    if not asks_for_number(texts) or not gives_numbers(texts):
+        return False
+    if not spaced_words(texts, "response") or result_of(texts) is not None:
         return False
     closing = sentences(texts, "response")[-2:]
     text = texts.response[closing[0].start :] if closing else texts.response
@@ -233,16 +260,39 @@ def odd_result_spans(texts: Texts) -> list[tuple[int, int]]:
     counted = not any(_measured(word) for word in asked.groups() if word)
     before = texts.response[max(0, result.start - 2) : result.start]
     below = before[-1:] in ("-", "−") and not before[:1].isalnum()
-    return [(result.start, result.end)] if below or (counted and result.value.denominator != 1) else []
+    broken = counted and result.value.denominator != 1 and not _may_be_broken(texts, result)
+    return [(result.start, result.end)] if below or broken else []
 
 
 def uneven_result(texts: Texts) -> bool:
-    """Whether whole numbers alone were given, a number was asked for, and the result is a broken one."""
+    """Whether whole numbers alone were given, a number was asked for, and the result is a broken one of what comes in
+    whole ones: no price, no measure, no average or share."""
     result = result_of(texts)
     if result is None or result.value.denominator == 1 or not asks_for_number(texts) or not steps(texts):
         return False
+    if _may_be_broken(texts, result) or _is_amount_of(texts.response, result):
+        return False
     given = quantities(texts, "prompt")
     return len(given) > 1 and all(value.denominator == 1 for value in given)
+
+
+def _may_be_broken(texts: Texts, result: Result) -> bool:
+    """Whether a question asks for an average, a rate or the like, or for a share that comes out to the last digit."""
+    if _MAY_BE_BROKEN.search(texts.prompt):
+        return True
+    if not _SHARES.search(texts.prompt):
+        return False
+    return any(
+        step.exact and [each.value for each in amounts_of(step.right)] == [result.value] for step in steps(texts)
+    )
+
+
+def _is_amount_of(response: str, result: Result) -> bool:
+    """Whether a result is money or a measure, as the sign before it or the word behind it says."""
+    if _MONEY_BEFORE.search(response, max(0, result.start - 5), result.start):
+        return True
+    unit = _UNIT_BEHIND.match(response, result.end)
+    return unit is not None and (unit[1] == "%" or _measured(unit[1]))
 
 
 def _measured(word: str) -> bool:
@@ -323,7 +373,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "lacks_result",
-        "1 when the prompt asks for a number and the response does not come to one, else 0",
+        "1 when the prompt asks for the result of a sum and the response does not come to one, else 0",
         0,
         1,
         lambda texts: float(lacks_result(texts)),
@@ -353,7 +403,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "uneven_result",
-        "1 when a response that calculates with whole numbers comes to a broken one, else 0",
+        "1 when a response that calculates with whole numbers comes to a broken one where that is odd, else 0",
         0,
         1,
         lambda texts: float(uneven_result(texts)),

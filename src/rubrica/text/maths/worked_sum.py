@@ -15,10 +15,10 @@ from rubrica.text.cut_off import cut_off
 from rubrica.text.lazy_pattern import lazy_pattern
 from rubrica.text.maths.solution import (
     asks_for_number,
+    gives_numbers,
     lacks_result,
     missing_steps,
     odd_result_spans,
-    quantities,
     result_of,
     steps,
     uneven_result,
@@ -29,7 +29,6 @@ from rubrica.text.sign_weights import SignWeights, read_sign_weights
 from rubrica.text.texts import Feature, Texts
 from rubrica.text.words import cached_reading, spaced_words
 
-FEWEST_QUANTITIES = 2
 _RELATIONS = lazy_pattern(
     r"\b(?:more|less|fewer|older|younger|longer|times|twice|half|third|quarter|remaining|rest|left)\b", re.IGNORECASE
 )
@@ -50,9 +49,7 @@ def sum_weights() -> SignWeights:
 
 def is_worked_sum(texts: Texts) -> bool:
     """Whether a sum is asked for, with what it takes, and something is answered."""
-    if not asks_for_number(texts) or not spaced_words(texts, "response"):
-        return False
-    return len(quantities(texts, "prompt")) >= FEWEST_QUANTITIES
+    return asks_for_number(texts) and gives_numbers(texts) and bool(spaced_words(texts, "response"))
 
 
 def signs_of(texts: Texts) -> dict[str, float]:

@@ -35,6 +35,7 @@ from rubrica.text.questions.asked import asked_unknown, asks_for_count, asks_for
 from rubrica.text.questions.formula_key import ending_option, formula_end
 from rubrica.text.questions.options import letter_of, normal, number_of
 from rubrica.text.questions.question import Question, QuestionFault, names_several
+from rubrica.text.questions.unnamed_key import counts_up, finds_parts, is_cut, leaves_undone, lists_them
 
 _ROOM = 40  # characters of an option beside its numbers
 _FORMULA = lazy_pattern(  # a power, a root, or a letter that stands for a number
@@ -51,11 +52,8 @@ _LINK = lazy_pattern(r"\s?(?:=|→)")
 _MULTIPLE = lazy_pattern(
     r"(?:\d\s?(?=[a-z]\s?=)|π?(?=[a-z](?:[²³]|\^)))([a-z])(?:[²³]|\^\{?[23]\}?)?\s?=\s?(?:[^=,;\n]{1,40}=\s?)?[$£€]?\Z"
 )
-_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
-_SHARE = lazy_pattern(rf"\b(?:is|are)\s(?:exactly\s)?(?:an?\s|one\s)?({'|'.join(_PARTS)})\b")
 _FACTORIAL = lazy_pattern(r"\d+(?=[\s)}]{0,2}!)")
-_MEMBER = r"(?:\d+(?:\.\d+)?|\([^()\n]{1,20}\))"
-_LIST = lazy_pattern(rf"(?<![\w.,(]){_MEMBER}(?:(?:,\s|,?\sand\s){_MEMBER}){{1,40}}(?![\w(])")
+_TRIAL = lazy_pattern(r"\b(?:try|trying|test|testing|plug\w*|substitut\w+)\b", re.IGNORECASE)
 MOST_FOUND = 50  # places where a letter has a value
 _MOST_NUMBERS = 3  # in an option that still counts as an amount: a ratio, a point, a time
 
@@ -71,6 +69,8 @@ def absent_key(question: Question) -> Iterator[QuestionFault]:
     question = focused(question)
     end, key = _conclusion(question), option_amounts(question.key or "")
     if end is None or not key or not ends_on(end) or mentions(question.explanation, key):
+        return
+    if finds_parts(key, question.explanation):
         return
     if asks_to_choose(question.text):
         return  # then the explanation may go through the options one by one
@@ -111,12 +111,14 @@ def contradicted_key(question: Question) -> Iterator[QuestionFault]:
     key = option_amounts(question.key or "")
     if end is None or _is_last(key, end) or (_is_named(key, end) and (named or not _is_rounded(key, end))):
         return
+    if _TRIAL.search(end.text) and end.last.value in {amount.value for amount in amounts_of(question.text)}:
+        return  # "Try 2: 2 + 1/2 = 2.5", where a number with the sum of 2.5 is asked for
     reached = [each for each in _others(question) if _is_last(each, end)]
-    concludes = end.concludes or (len(end.amounts) == 1 and ends_on(end))
+    concludes = end.concludes or (ends_on(end) and (len(end.amounts) == 1 or _is_rounded(key, end)))
     if not key:
         concludes = ends_on(end) and _is_plain(question.key or "")
     if (len(reached) == 1 or (reached and not key)) and (
-        concludes or (key and not mentions(question.explanation, key))
+        concludes or (key and not mentions(question.explanation, key) and not leaves_undone(key, end))
     ):
         yield QuestionFault("the explanation arrives at another option", end.shown)
 
@@ -172,10 +174,12 @@ def _unreached(question: Question) -> bool:
     if asks_for_misfit(question.text):
         return False
     end = _conclusion(question)
-    if _lists(key, question):
+    if lists_them(key, question):
         return False
     if not mentions(question.explanation, key):
-        if _counts(key, end) or _is_spelt_share(key, question.explanation):
+        if end is not None and leaves_undone(key, end):
+            return False
+        if counts_up(key, end) or finds_parts(key, question.explanation):
             return False
         return calculates(question.explanation) or (end is not None and end.concludes) or _names_another(question)
     wanted, named = ordinals(question.key or ""), ordinals(question.explanation)
@@ -202,7 +206,7 @@ def _is_passed(key: tuple[Amount, ...], end: Closing, question: Question) -> boo
         return False  # the last of several: the others were found before
     if _is_split(end, key, given):
         return False
-    if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and _is_cut(key, end.last)):
+    if _are_worth(key, (*end.results, end.last)) or (asks_for_count(question.text) and is_cut(key, end.last)):
         return False
     holds = _holds(end)
     if holds is None:
@@ -226,7 +230,7 @@ def _is_overtaken(question: Question, key: tuple[Amount, ...]) -> bool:
     late = later_results(question.explanation, key, question.text, unit[0] if unit else "")
     if not _reaches_another(question, late) and not _is_worked_on(key, late, question.explanation):
         return False  # what is new may be a check, or something else worth telling
-    return not (asks_for_count(question.text) and _is_cut(key, late[-1]))
+    return not (asks_for_count(question.text) and is_cut(key, late[-1]))
 
 
 def _is_worked_on(key: tuple[Amount, ...], late: Sequence[Amount], explanation: str) -> bool:
@@ -248,24 +252,6 @@ def _is_tried(key: tuple[Amount, ...], explanation: str, given: set[Fraction]) -
     return len(key) == 1 and key[0].value in tried and all(amount.value in given for amount in reached)
 
 
-def _is_cut(key: tuple[Amount, ...], last: Amount) -> bool:
-    """Whether the key is a broken result as a whole number, up or down: 8.84 rounds are 8 full ones."""
-    broken = key[0].value.denominator == 1 < last.value.denominator
-    return len(key) == 1 and broken and abs(key[0].value - last.value) < 1
-
-
-def _counts(key: tuple[Amount, ...], end: Closing | None) -> bool:
-    """Whether the explanation closes with a list as long as the key says: 1816, 1856 and 1896 are 3."""
-    return end is not None and "=" not in end.text and len(key) == 1 and len(end.amounts) == key[0].value
-
-
-def _is_spelt_share(key: tuple[Amount, ...], explanation: str) -> bool:
-    """Whether a percentage or fraction is a share that the explanation has in words: 25% is a quarter."""
-    told = _SHARE.search(explanation)
-    share = key[0].value / 100 if key[0].mark == "%" else key[0].value
-    return len(key) == 1 and told is not None and share == Fraction(1, _PARTS[told[1]])
-
-
 def _names_another(question: Question) -> bool:
     """Whether the last statement has all numbers of one other option, and not only numbers of the question."""
     said = SENTENCE.split(without_checks(question.explanation).strip())
@@ -273,12 +259,6 @@ def _names_another(question: Question) -> bool:
     given = {amount.value for amount in amounts_of(question.text)}
     named = (each for each in _others(question) if {amount.value for amount in each} - given)
     return sum(mentions(last, each) for each in named) == 1
-
-
-def _lists(key: tuple[Amount, ...], question: Question) -> bool:
-    """Whether the explanation answers "how many" with a list as long as the key says, wherever that stands."""
-    lists = _LIST.finditer(question.explanation) if len(key) == 1 and asks_for_count(question.text) else ()
-    return any(len(re.findall(_MEMBER, listed[0])) == key[0].value for listed in lists)
 
 
 def _is_unwritten(question: Question) -> bool:
@@ -387,4 +367,7 @@ def _is_plain(key: str) -> bool:
 
 
 def _is_last(option: tuple[Amount, ...], end: Closing) -> bool:
+    """Whether an option is what the closing statement comes to: its last amount, or all that it names, in order."""
+    if len(option) > 1:
+        return [amount.value for amount in option] == [amount.value for amount in end.amounts]
     return len(option) == 1 and option[0].value == end.last.value

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rubrica.text.maths.algebra import letters_of, read_relation, unknowns_of
 from rubrica.text.maths.amounts import Amount
 from rubrica.text.maths.arithmetic import Equation, find_equations
+from rubrica.text.maths.common_solution import clashing_equations
 from rubrica.text.maths.conclusion import without_checks
 from rubrica.text.maths.continued_lines import continued_equations
 from rubrica.text.maths.inequalities import unfit_inequalities
@@ -20,7 +21,7 @@ from rubrica.text.maths.letter_values import unfit_equations
 from rubrica.text.maths.linear_equation import wrong_moves
 from rubrica.text.maths.measure_claims import wrong_measures
 from rubrica.text.maths.number_sources import unsourced_numbers
-from rubrica.text.maths.ratio_shares import uneven_shares, unlike_shares
+from rubrica.text.maths.ratio_shares import uneven_shares, unlike_ratios, unlike_shares
 from rubrica.text.maths.solution import find_wrong_steps
 from rubrica.text.maths.word_claims import wrong_claims
 from rubrica.text.questions.answer_key import focused, option_amounts
@@ -49,7 +50,10 @@ def unfit_steps(question: Question) -> list[str]:
     unfit = unfit_equations(explanation, question.text, *texts, formulas=formulas)
     ranges = unfit_inequalities(explanation, question.key or "")
     moves = wrong_moves(explanation, question.text)
-    return list(dict.fromkeys((*unfit, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation))))
+    clashes = () if formulas else clashing_equations(explanation, question.text, *texts)
+    return list(
+        dict.fromkeys((*unfit, *clashes, *ranges, *moves, *wrong_claims(explanation), *wrong_measures(explanation)))
+    )
 
 
 def stray_numbers(question: Question) -> list[str]:
@@ -57,7 +61,8 @@ def stray_numbers(question: Question) -> list[str]:
     that are not the question's."""
     explanation = without_checks(focused(question).explanation)
     stray = unsourced_numbers(explanation, question.text, question.key or "")
-    return [*stray, *unlike_shares(explanation, question.text), *uneven_shares(plain_maths(explanation))]
+    plain = plain_maths(explanation)
+    return [*stray, *unlike_shares(explanation, question.text), *unlike_ratios(plain), *uneven_shares(plain)]
 
 
 def wrong_equations(question: Question) -> list[Equation]:

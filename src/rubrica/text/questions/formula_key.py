@@ -21,22 +21,24 @@ _BRACKETED = lazy_pattern(r"\s\([^\W\d_]{2}[^()\d=]{0,90}\)")  # words alone: wh
 _COMPARES = lazy_pattern(r"[<>≤≥=^√]|[a-zπ]\d|\d[a-zπ]\b")
 _OPEN_ENDS = (*"+-*/×÷^(", " not", " than", " from", " of", " or", " and", " x")
 _CONCLUDES = lazy_pattern(r"\b(?:answer|biggest|largest|smallest|least)\s+is:?\s$")
+_STATES = lazy_pattern(r"\b(?:is|are|be|becomes?|called|means|answer):?\s(?:an?\s|the\s)?$")
 _LED_TO = listed_words("so is are be hence thus therefore gives get left with becomes equals to : = , => -> ⇒ →")
 
 
 def ending_option(question: Question) -> int | None:
     """The option that the last statement ends on, as it is written; None where that is unclear.
 
-    A number alone is no such option, and words are one only where they are called the answer: many a statement ends on
-    either by chance.
+    A number alone is no such option, and words are one only where they are called the answer, or where something is
+    what they say and the key is not named anywhere: many a statement ends on either by chance.
     """
     if asks_for_misfit(question.text):
         return None
     last = _last_statement(question.explanation)
+    unnamed = bool(question.key) and _words(question.key or "") not in _words(question.explanation)
     found = [
         (len(text), place)
         for place, text in enumerate(_words(text) for _, text in question.options)
-        if text and last.endswith(text) and _stands_alone(text, last[: -len(text)])
+        if text and last.endswith(text) and _stands_alone(text, last[: -len(text)], stated=unnamed)
     ]
     return max(found)[1] if found else None
 
@@ -55,14 +57,15 @@ def _words(text: str) -> str:
     return " ".join(plain.split()).strip(" .,;!$")
 
 
-def _stands_alone(option: str, before: str) -> bool:
-    """Whether an option at the end of a statement is what it says, rather than a part of it."""
+def _stands_alone(option: str, before: str, *, stated: bool) -> bool:
+    """Whether an option at the end of a statement is what it says, rather than a part of it; with `stated`, that
+    something is so will do."""
     if len(before.rstrip()) == len(before) and before[-1:].isalnum():
         return False
     if any(sign.isdigit() for sign in option):
         plain = len(amounts_of(option)) == 1 and not _COMPARES.search(option)
         return not plain and not before.rstrip().endswith(_OPEN_ENDS)
-    return _CONCLUDES.search(before) is not None
+    return (_STATES if stated else _CONCLUDES).search(before) is not None
 
 
 class FormulaEnd(msgspec.Struct, frozen=True):

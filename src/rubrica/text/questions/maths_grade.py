@@ -15,6 +15,7 @@ from math import log2
 import msgspec
 
 from rubrica.text.lazy_pattern import lazy_pattern
+from rubrica.text.maths.latex import plain_maths
 from rubrica.text.questions.maths_signals import (
     LONGEST,
     MathsSignals,
@@ -32,6 +33,7 @@ LOWEST, HIGHEST = 0, 13
 """Kindergarten, and the first year after school."""
 MOST_SPANS = 5
 _WORD_END = lazy_pattern(r"\w{0,20}")
+_SIGNS = str.maketrans("−–∗⋅∙", "--*··")
 KNEE = 6.5  # the grade above which topics are of their own, and the estimate follows the hardest one
 
 INPUTS: Mapping[str, Callable[[MathsSignals], float]] = {
@@ -98,7 +100,7 @@ def estimate_grade(text: str) -> MathsGrade | NoGrade:
     >>> estimate_grade("Who painted the ceiling?").reason
     'it is not a maths question: it has no quantities to reckon with and no maths topic'
     """
-    text = text.strip()
+    text = plain_maths(text.strip()).translate(_SIGNS)
     if len(text) > LONGEST:
         return NoGrade(f"it is longer than a question: {len(text):,} characters, and {LONGEST:,} are read")
     if not is_english(text):
@@ -142,7 +144,7 @@ def _abroad(texts: Texts) -> float:
 def _topics(texts: Texts) -> list[Span]:
     """Where the response shows the topics behind its grade."""
     found = maths_grade_of(texts)
-    shown = [] if isinstance(found, NoGrade) else found_topics(texts.response[:LONGEST])
+    shown = [] if isinstance(found, NoGrade) else found_topics(texts.response[:LONGEST].translate(_SIGNS))
     found_spans = []
     for topic, match in shown[:MOST_SPANS]:
         rest = _WORD_END.match(texts.response, match.end())
