@@ -40,7 +40,7 @@ from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
 from . import education, preferences, rated_pairs
-from .conversation import apart_cues
+from .conversation import apart_cues, dialogue_rating, rated_dialogues, small_talk_replies
 from .figures import found_at, measured, rank_correlation, ranked_above, share_of
 from .questions import copies, is_apart, rejected, told_faults
 from .reliability import PACKS, Measured, kept_apart
@@ -218,10 +218,20 @@ def _cues() -> Iterator[Figure]:
 
 
 def _conversation() -> Iterator[Figure]:
-    apart = [each for each in rated_replies(data()) if each.apart]
-    values = [FEATURES["conversation_quality"].compute(Texts(each.context, each.reply)) for each in apart]
-    about = _figure("features/conversation_quality", "rated replies (USR), kept apart", "ρ", "≥ 0.35")
-    yield measured(about, [each.context for each in apart], rank_correlation(values, [each.rating for each in apart]))
+    score = "features/conversation_quality"
+    for title, replies in (
+        ("rated replies (USR), kept apart", [each for each in rated_replies(data()) if each.apart]),
+        ("replies in small talk, rated by the writer of those that are learnt from", small_talk_replies()),
+    ):
+        values = [FEATURES["conversation_quality"].compute(Texts(each.context, each.reply)) for each in replies]
+        ranked = rank_correlation(values, [each.rating for each in replies])
+        yield measured(_figure(score, title, "ρ", "≥ 0.35"), [each.context for each in replies], ranked)
+    dialogues = rated_dialogues()
+    ranked = rank_correlation(
+        [dialogue_rating(context) for context, _ in dialogues], [row["quality"] for _, row in dialogues]
+    )
+    about = _figure("features/dialogue_quality", OWN_SET, "ρ", "≥ 0.50")
+    yield measured(about, [row["id"] for _, row in dialogues], ranked)
 
 
 def _question_types() -> Iterator[Figure]:
