@@ -109,7 +109,7 @@ def fit(numbers: Floats, ratings: Floats, counts: Floats) -> tuple[Floats, Float
     base = float(np.average(ratings, weights=counts))
     counted = (scaled * counts[:, None]).T
     weight = np.linalg.solve(counted @ scaled + SHRINK * np.eye(scaled.shape[1]), counted @ (ratings - base))
-    return middle, spread, weight, base
+    return middle, spread, np.asarray(weight, dtype=np.float64), base
 
 
 def unseen_ratings(numbers: Floats, ratings: Floats, counts: Floats, groups: Sequence[str]) -> list[Floats]:
