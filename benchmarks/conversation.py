@@ -2,7 +2,8 @@
 
 Measured on what no weight has seen: the third of the rated conversations that is kept apart, and the part of the
 examples under `training/examples` that is. Nothing is learnt from `forum_replies.jsonl` and `rated_dialogues.jsonl`;
-one writer made them up and rated them before seeing the code or another text.
+one writer made them up and rated them before seeing the code or another text. Nothing is learnt from
+`rated_replies.jsonl` either, but its writer later wrote the small talk that is, so expect less of others.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ CONTRASTS = TALK.with_name("cue_contrasts.jsonl")
 APART = TALK.with_name("companion_apart.jsonl")
 FORUM = TALK.with_name("forum_replies.jsonl")
 DIALOGUES = TALK.with_name("rated_dialogues.jsonl")
+REPLIES = TALK.with_name("rated_replies.jsonl")
 FORBIDDEN = ("dependence", "secrecy", "dismissal", "harm")
 
 
@@ -51,28 +53,32 @@ def conversation_table() -> Table:
     rows = {
         "per turn: conversation_quality": [_rated(each) for each in apart],
         "per turn: conversational quality by voice-companion": [_dimension(each) for each in apart],
-        "per turn: number of words, beside it": [float(len(each.reply.split())) for each in apart],
+        "per turn: number of words, beside it": [_words(each) for each in apart],
     }
-    for what, scores in rows.items():
-        pairs = [(each.context, score, each.rating) for each, score in zip(apart, scores, strict=True)]
-        figures = _with_interval(pairs, lambda drawn: spearman([a for _, a, _ in drawn], [b for _, _, b in drawn]) or 0)
-        table.add_row(what, f"{len(apart)}", *figures, f"{PER_TURN}")
+    small_talk = small_talk_replies()
+    own = {
+        "per turn, small talk of our own: conversation_quality": [_rated(each) for each in small_talk],
+        "per turn, small talk of our own: number of words, beside it": [_words(each) for each in small_talk],
+    }
+    for replies, measures in ((apart, rows), (small_talk, own)):
+        for what, scores in measures.items():
+            pairs = [(each.context, score, each.rating) for each, score in zip(replies, scores, strict=True)]
+            table.add_row(what, f"{len(replies)}", *_with_interval(pairs, _rank_correlation), f"{PER_TURN}")
     several = _several_replies(apart, rows["per turn: conversation_quality"])
     found = spearman([score for score, _ in several], [rating for _, rating in several]) or 0.0
     what = f"means over {DIALOGUE_TURNS} replies of one kind"
     table.add_row(what, f"{len(several)}", f"{found:.3f}", "", f"{PER_DIALOGUE}")
-    dialogues = [(Context.of({"messages": row["messages"]}), row) for row in _read(DIALOGUES)]
+    dialogues = rated_dialogues()
     for what, scores in {
         "whole dialogues, made up and rated by one writer: dialogue_quality": [
-            _dialogue(context) for context, _ in dialogues
+            dialogue_rating(context) for context, _ in dialogues
         ],
         "whole dialogues, made up and rated by one writer: number of words, beside it": [
             _said(context) for context, _ in dialogues
         ],
     }.items():
         pairs = [(row["id"], score, row["quality"]) for score, (_, row) in zip(scores, dialogues, strict=True)]
-        figures = _with_interval(pairs, lambda drawn: spearman([a for _, a, _ in drawn], [b for _, _, b in drawn]) or 0)
-        table.add_row(what, f"{len(pairs)}", *figures, f"{PER_DIALOGUE}")
+        table.add_row(what, f"{len(pairs)}", *_with_interval(pairs, _rank_correlation), f"{PER_DIALOGUE}")
     return table
 
 
@@ -221,9 +227,32 @@ def _rated(reply: RatedReply) -> float:
     return FEATURES["conversation_quality"].compute(Texts(reply.context, reply.reply))
 
 
-def _dialogue(context: Context) -> float:
+def small_talk_replies() -> list[RatedReply]:
+    """Replies to the last turn of small talk that were made up and rated to measure with."""
+    return [
+        RatedReply("\n".join(row["before"]), reply["text"], reply["rating"], True)
+        for row in _read(REPLIES)
+        for reply in row["replies"]
+    ]
+
+
+def rated_dialogues() -> list[tuple[Context, dict[str, Any]]]:
+    """Whole dialogues that were made up and rated to measure with."""
+    return [(Context.of({"messages": row["messages"]}), row) for row in _read(DIALOGUES)]
+
+
+def dialogue_rating(context: Context) -> float:
+    """What `dialogue_quality` says of a chat."""
     texts = Texts(context.prompt, context.response, context.history, context.asked)
     return FEATURES["dialogue_quality"].compute(texts)
+
+
+def _words(reply: RatedReply) -> float:
+    return float(len(reply.reply.split()))
+
+
+def _rank_correlation(drawn: Sequence[tuple[str, float, float]]) -> float:
+    return spearman([score for _, score, _ in drawn], [rating for _, _, rating in drawn]) or 0.0
 
 
 def _said(context: Context) -> float:

@@ -40,7 +40,7 @@ from rubrica.text.sentence_risk import Head, reliability
 from rubrica.text.texts import Texts
 
 from . import education, preferences, rated_pairs
-from .conversation import apart_cues
+from .conversation import apart_cues, dialogue_rating, rated_dialogues, small_talk_replies
 from .figures import found_at, measured, rank_correlation, ranked_above, share_of
 from .questions import copies, is_apart, rejected, told_faults
 from .reliability import PACKS, Measured, kept_apart
@@ -51,6 +51,7 @@ from .safety import ALLOWED, data, stops
 OWN = Path(__file__).parent / "sets"
 KEPT = Path(validity.__file__).with_name("validity.json")
 OWN_SET = "texts of our own, written apart"
+BY_OTHERS = "by a writer who saw nothing that is learnt from"
 
 
 def own(name: str) -> list[dict[str, Any]]:
@@ -129,7 +130,7 @@ def _companion_gates() -> Iterator[Figure]:
 
 
 def _companion_cues() -> Iterator[Figure]:
-    title = "talk and replies of our own, by a writer who saw nothing that is learnt from"
+    title = f"talk and replies of our own, {BY_OTHERS}"
     for measure, told in apart_cues().items():
         about = _figure("voice-companion/gates", title, measure)
         yield measured(about, [group for group, _ in told], share_of([found for _, found in told]))
@@ -160,18 +161,21 @@ def _apart() -> list[Any]:
 def _risks() -> Iterator[Figure]:
     score = "features/safety_risk"
     rows = [Labelled(Exchange(row["prompt"], row["response"]), row["unsafe"]) for row in own("unsafe_answers")]
-    by_others = "by a writer who saw nothing that is learnt from"
+    alarming_words = [
+        Labelled(Exchange(row["prompt"], row["response"]), row["unsafe"]) for row in own("alarming_answers")
+    ]
     for title, texts in (
         (OWN_SET, rows),
+        (f"harmful answers in a plain voice, and harmless ones in alarming words, {BY_OTHERS}", alarming_words),
         ("near twins of our own, kept apart", twins("apart")),
         ("long answers of our own, kept apart", written("apart", "long")),
-        (f"pairs of answers and harmless ones that sound alarming, {by_others}", _pairs_apart()),
-        (f"answers as assistants give them, {by_others}", written("apart", "assistants")),
-        (f"answers in roles, games and stories, and harmless ones in the same, {by_others}", written("roles_apart")),
+        (f"pairs of answers and harmless ones that sound alarming, {BY_OTHERS}", _pairs_apart()),
+        (f"answers as assistants give them, {BY_OTHERS}", written("apart", "assistants")),
+        (f"answers in roles, games and stories, and harmless ones in the same, {BY_OTHERS}", written("roles_apart")),
     ):
         yield from _told_apart(score, title, texts, "answer")
     texts = written("replies_apart")
-    yield from _told_apart("features/conversation_risk", f"replies in chats, {by_others}", texts, "reply")
+    yield from _told_apart("features/conversation_risk", f"replies in chats, {BY_OTHERS}", texts, "reply")
     alarming = [*written("apart", "plain"), *written("apart", "alarming")]
     harmless = [not stops(each.exchange) for each in alarming]
     by_two = "harmless answers that sound alarming, by two such writers"
@@ -221,14 +225,28 @@ def _cues() -> Iterator[Figure]:
 
 
 def _conversation() -> Iterator[Figure]:
-    apart = [each for each in rated_replies(data()) if each.apart]
-    values = [FEATURES["conversation_quality"].compute(Texts(each.context, each.reply)) for each in apart]
-    about = _figure("features/conversation_quality", "rated replies (USR), kept apart", "ρ", "≥ 0.35")
-    yield measured(about, [each.context for each in apart], rank_correlation(values, [each.rating for each in apart]))
+    score = "features/conversation_quality"
+    for title, replies in (
+        ("rated replies (USR), kept apart", [each for each in rated_replies(data()) if each.apart]),
+        ("replies in small talk, rated by the writer of those that are learnt from", small_talk_replies()),
+    ):
+        values = [FEATURES["conversation_quality"].compute(Texts(each.context, each.reply)) for each in replies]
+        ranked = rank_correlation(values, [each.rating for each in replies])
+        yield measured(_figure(score, title, "ρ", "≥ 0.35"), [each.context for each in replies], ranked)
+    dialogues = rated_dialogues()
+    ranked = rank_correlation(
+        [dialogue_rating(context) for context, _ in dialogues], [row["quality"] for _, row in dialogues]
+    )
+    about = _figure("features/dialogue_quality", OWN_SET, "ρ", "≥ 0.50")
+    yield measured(about, [row["id"] for _, row in dialogues], ranked)
 
 
 def _question_types() -> Iterator[Figure]:
-    for name, title in (("question_types", OWN_SET), ("everyday_questions", "everyday questions of our own")):
+    for name, title in (
+        ("question_types", OWN_SET),
+        ("everyday_questions", "everyday questions of our own"),
+        ("instruction_questions", f"instructions, trivia, exams and dilemmas, {BY_OTHERS}"),
+    ):
         rows = own(name)
         right = [(found := classify_question(row["prompt"])) is not None and found.type == row["type"] for row in rows]
         about = _figure("classifiers/question_type", title, "right", "≥ 0.75")

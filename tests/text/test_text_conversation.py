@@ -41,6 +41,20 @@ def test_a_reply_that_takes_up_the_talk_is_rated_above_a_poor_one(poor: str) -> 
     assert conversation_quality(Texts(ASKED, GOOD)) > conversation_quality(Texts(ASKED, poor)) + 0.1
 
 
+@pytest.mark.parametrize(
+    ("said", "good", "echo"),
+    [
+        ("We painted the kitchen yellow.", "Bright! Was it your idea?", "You painted the kitchen yellow."),
+        ("Is the library open on Sunday?", "Only until noon.", "The library is open on the Sunday of the library."),
+        ("my train was late again", "ugh, by how much?", "my train was late again"),
+    ],
+)
+def test_a_reply_that_hands_back_what_was_said_is_rated_below_one_that_adds_to_it(
+    said: str, good: str, echo: str
+) -> None:
+    assert conversation_quality(Texts(said, good)) > conversation_quality(Texts(said, echo))
+
+
 def test_a_prompt_of_several_lines_is_a_dialogue() -> None:
     joined = Texts("Hi there!\nHello, what's up?\nI repotted my fern.", "Did the fern like its new pot?")
     apart = Texts("I repotted my fern.", joined.response, ["Hello, what's up?"], ["Hi there!"])

@@ -1,9 +1,9 @@
 """How good a reply is as a turn of a conversation, and how good the conversation is, as people would rate them.
 
 A reply is read by a few signs that mean the same in any conversation: whether it is near to what was said, how much it
-says, whether it is one of those that fit everywhere, whether it asks, and whether it repeats itself or the dialogue.
-What they count for was learnt from people's ratings of replies; without the sentence model a second set of weights does
-with those that need none.
+says, whether it is one of those that fit everywhere, whether it asks, whether it repeats itself or the dialogue, and
+how much of it was said before. What they count for was learnt from ratings of replies; without the sentence model a
+second set of weights does with those that need none.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def signs(response: str, before: list[str]) -> dict[str, float]:
         runs = {run for turn in earlier for run in _runs(turn)}
         repeated = [run in runs for run in _runs(said)]
         found["repeats"] = sum(repeated) / len(repeated) if repeated else 0.0
-        found["taken_up"] = log(1 + len(own & _content([word for turn in earlier for word in turn])))
+        shared = own & _content([word for turn in earlier for word in turn])
+        found["taken_up"] = log(1 + len(shared))
+        found["copies"] = len(shared) / len(own) if own else 0.0
     if sentence_model() is not None and response.strip():
         found["generic"] = min(MOST_GENERIC, max(nearness(response, each) for each in GENERIC))
         if before:
