@@ -20,8 +20,16 @@ it against labels of your own.
 
 Figures come from `make bench-quality`, on texts that the recipe or its weights were not made from. The range in
 brackets holds the true figure 95 times in 100 for texts of that kind. On texts of another kind expect less: a score
-that was *not measured* is a sign, not a verdict. Chance puts the better of two texts first in 0.50 of the pairs: where
-the range begins there or below, treat the score as no better than that."""
+that was *not measured* is a sign, not a verdict.
+
+| measure | what it says | by chance |
+|---|---|---|
+| AUC, one of two put first | how often, of a better and a worse text, the better one scores higher | 0.50 |
+| ρ | how far score and people put texts in the same order (Spearman) | 0 |
+| within its bounds | the share of people's scores within the bounds; where 90 % is stated, about 0.90 is right | |
+| verdicts left inconclusive | the share of texts that the bounds leave to a judge | |
+
+Where the range of the first two begins at chance or below, treat the score as no better than that."""
 
 
 def validity_page() -> str:
