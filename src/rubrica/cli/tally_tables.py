@@ -57,7 +57,8 @@ def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
 def point_verdicts_sentence(points: PointVerdicts) -> str:
     """How often such verdicts were right when measured."""
     verdicts = count_of(points.evaluations, "verdict rests", "verdicts rest")
-    return f"{verdicts} on offline scores as points: people agreed with {percent(points.right)} of such when measured"
+    agreed = f"people agreed with {percent(points.right)} of such when measured"
+    return f"{verdicts} on offline scores as points of measured kinds of text: {agreed}"
 
 
 def _costs(tally: RunTally) -> Table:

@@ -18,6 +18,7 @@ from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
 """How many dimensions a reason names with their bounds; the result has all of them."""
+KNOWN_WITHIN_BOUNDS = "are only known within bounds"
 OFFLINE_WITHIN_BOUNDS = ("offline scores", "a judge can tell")  # how to ask one, each surface says itself
 JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
@@ -176,7 +177,7 @@ def _why(
     before = "".join(f"{cause}; " for cause in causes)
     by_code = any(unknown[name].lo < unknown[name].hi for name in decision.scales if name in doubts.estimated_offline)
     scores, help_from = OFFLINE_WITHIN_BOUNDS if by_code else JUDGED_WITHIN_BOUNDS
-    return f"the verdict could be {possible}: {before}{scores} are only known within bounds ({several}); {help_from}"
+    return f"the verdict could be {possible}: {before}{scores} {KNOWN_WITHIN_BOUNDS} ({several}); {help_from}"
 
 
 def _ruled_out(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], doubts: Doubts) -> str:

@@ -94,11 +94,11 @@ def undecided_sentence(undecided: int, evaluations: int) -> str:
     """Why verdicts are open that offline scores could not settle.
 
     >>> undecided_sentence(3, 8)
-    '3 of 8 verdicts are inconclusive: scored offline, without a judge, a score is an estimate within bounds'
+    '3 of 8 verdicts are inconclusive: without a judge, offline scores leave them open'
     """
-    said = "is" if undecided == 1 else "are"
+    said, them = ("is", "it") if undecided == 1 else ("are", "them")
     share = f"{undecided:,} of {count_of(evaluations, 'verdict')}"
-    return f"{share} {said} inconclusive: scored offline, without a judge, a score is an estimate within bounds"
+    return f"{share} {said} inconclusive: without a judge, offline scores leave {them} open"
 
 
 def certainty_figures(

@@ -150,7 +150,7 @@ class RunTally(msgspec.Struct):
         if row.rubric not in self._sentences:
             self._sentences[row.rubric] = OutcomeSentences(rubric)
         facts = OutcomeFacts(row.verdict, row.score, row.out_of, row.reason, row.profile, row.dimensions)
-        return self._sentences[row.rubric].of(facts)
+        return self._sentences[row.rubric].in_table(facts)
 
     def compare(self, case: str, differences: list[str]) -> None:
         self.compared += 1
