@@ -395,6 +395,11 @@ def test_a_result_that_can_be_worked_out_passes_or_fails_offline(prompt: str, ri
         ("Write a story about a fox.", "There was a fox."),
         ("How do I descale a kettle?", "Fill the kettle halfway with water, add vinegar, let it boil and"),
         ("How do vaccines protect us?", "The old castle on the hill has a tower, two gates and a garden with roses."),
+        ("Why did Carthage fall?", "<div><p>&nbsp;</p><br/></div>"),
+        ("Compare trams and buses.", "| | |\n|--|--|\n"),
+        ("How do bees find their way home?", "Error: 429 Too Many Requests"),
+        ("Who was Hypatia?", '{"error": {"message": "quota used up", "type": "limit"}}'),
+        ("Who was Hypatia?", "Traceback (most recent call last):\n  KeyError: 'text'"),
     ],
 )
 def test_what_no_reader_would_take_for_an_answer_fails_offline(prompt: str, response: str) -> None:
@@ -423,6 +428,10 @@ def test_what_no_reader_would_take_for_an_answer_fails_offline(prompt: str, resp
             "Tiny currents inside some metals line up, so that one piece pulls on another nearby.",
         ),
         ("What is the moral of the story?", "Slow and steady wins."),
+        ("What does HTTP 503 mean?", "503 Service Unavailable: the server cannot answer now."),
+        ("What is a type I error?", "Error: to reject what is true."),
+        ("How are estimates compared?", "Error: how far each is from the truth."),
+        ("Which tag is an empty paragraph in HTML?", "<p></p>"),
     ],
 )
 def test_what_looks_like_no_answer_and_may_be_one_stays_open(prompt: str, response: str) -> None:
