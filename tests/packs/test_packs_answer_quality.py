@@ -266,6 +266,17 @@ def test_a_short_right_answer_is_not_ruled_out_where_a_long_wrong_one_is_not(sho
     assert right.verdict == "inconclusive"
 
 
+def test_a_question_without_its_mark_asks_for_no_more_than_one_with_it() -> None:
+    """People type “who painted the night watch”; a short right answer is not the less complete for it."""
+    asked, typed = (
+        rubrica.evaluate(PACK, prompt=prompt, response="Rembrandt van Rijn", context={"question_type": "FACTUAL"})
+        for prompt in ("Who painted The Night Watch?", "who painted the night watch")
+    )
+    assert typed.dimensions["completeness"].value == asked.dimensions["completeness"].value
+    told = ask("TECHNICAL", "Do a short analysis of the market for bicycles", "Sales rise.")
+    assert any("people prefer" in hit.reason for hit in told.dimensions["completeness"].hits)
+
+
 def test_half_an_answer_to_two_questions_is_estimated_lower() -> None:
     asked = "When did World War II end, and where was the surrender signed?"
     half, whole = (ask("FACTUAL", asked, a) for a in ("In 1945.", "In 1945, aboard the USS Missouri in Tokyo Bay."))
