@@ -277,6 +277,12 @@ def test_a_question_without_its_mark_asks_for_no_more_than_one_with_it() -> None
     assert any("people prefer" in hit.reason for hit in told.dimensions["completeness"].hits)
 
 
+def test_a_certain_verdict_names_the_scores_that_make_it_so() -> None:
+    found = ask("FACTUAL", "What is the tallest mountain on Earth?", "Yes.")
+    told = "whatever the exact scores are, the verdict is fail (completeness 1 to 2, depth 1 to 2)"
+    assert (found.verdict, found.reason) == ("fail", told)
+
+
 def test_half_an_answer_to_two_questions_is_estimated_lower() -> None:
     asked = "When did World War II end, and where was the surrender signed?"
     half, whole = (ask("FACTUAL", asked, a) for a in ("In 1945.", "In 1945, aboard the USS Missouri in Tokyo Bay."))
