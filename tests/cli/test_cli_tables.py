@@ -269,7 +269,7 @@ verdicts:
     assert rests in " ".join(told.split())
     own = json.loads(cli("summary", str(tmp_path / "run"), "--json").stdout)["rubrics"]["sums@1.0.0"]
     assert {name: each["classified"] for name, each in own["profiles"].items()} == {"FACTUAL": 1, "CREATIVE": 0}
-    assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8}
+    assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8, "unmeasured": 0}
 
 
 def test_verdicts_that_offline_scores_leave_open_are_counted_with_what_settles_them(

@@ -58,7 +58,8 @@ def point_verdicts_sentence(points: PointVerdicts) -> str:
     """How often such verdicts were right when measured."""
     verdicts = count_of(points.evaluations, "verdict rests", "verdicts rest")
     agreed = f"people agreed with {percent(points.right)} of such when measured"
-    return f"{verdicts} on offline scores as points of measured kinds of text: {agreed}"
+    others = f"; of the other {points.unmeasured:,} that is not known" if points.unmeasured else ""
+    return f"{verdicts} on offline scores as points of measured kinds of text: {agreed}{others}"
 
 
 def _costs(tally: RunTally) -> Table:

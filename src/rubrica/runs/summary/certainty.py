@@ -25,6 +25,7 @@ class PointVerdicts(NamedTuple):
 
     evaluations: int
     right: float  # mean share of measured texts on which people agreed with such a verdict
+    unmeasured: int = 0  # further verdicts of offline scores, on texts of other kinds
 
 
 @dataclass(slots=True)
@@ -51,19 +52,17 @@ class CertaintyCounts:
     _classified: dict[str, _Mean] = field(default_factory=dict)
     _right: _Mean = field(default_factory=_Mean)
     undecided: int = 0  # inconclusive evaluations with offline scores
+    _decided: int = 0  # others with offline scores
 
     def add(self, rows: Iterable[RunRow]) -> None:
         for row in rows:
-            self.add_one(row.profile, row.profile_confidence, row.right, undecided=left_open_offline(row))
+            self.add_one(row, row.profile_confidence)
 
-    def add_one(
-        self, profile: str | None, confidence: float | None, right: float | None, *, undecided: bool = False
-    ) -> None:
-        """Count an evaluation by its profile, how surely that was found, and how often such a verdict is right.
-
-        `undecided` is one that offline scores left open.
-        """
+    def add_one(self, one: Evaluation | RunRow, confidence: float | None) -> None:
+        """Count an evaluation by its profile, how surely that was found, and how often such a verdict is right."""
+        profile, right, undecided = one.profile, one.right, left_open_offline(one)
         self.undecided += undecided
+        self._decided += one.offline and not undecided
         if profile is not None:
             self._evaluations[profile] = self._evaluations.get(profile, 0) + 1
             if confidence is not None:
@@ -82,7 +81,7 @@ class CertaintyCounts:
     def point_verdicts(self) -> PointVerdicts | None:
         """None where no verdict was of a kind that was measured."""
         right = self._right.value
-        return PointVerdicts(self._right.count, right) if right is not None else None
+        return PointVerdicts(self._right.count, right, self._decided - self._right.count) if right is not None else None
 
 
 def left_open_offline(one: Evaluation | RunRow) -> bool:
