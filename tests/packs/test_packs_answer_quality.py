@@ -273,6 +273,8 @@ def test_a_question_without_its_mark_asks_for_no_more_than_one_with_it() -> None
         for prompt in ("Who painted The Night Watch?", "who painted the night watch")
     )
     assert typed.dimensions["completeness"].value == asked.dimensions["completeness"].value
+    brief = ask("FACTUAL", "Painter of The Night Watch?", "Rembrandt van Rijn")
+    assert brief.dimensions["completeness"].value == asked.dimensions["completeness"].value
     told = ask("TECHNICAL", "Do a short analysis of the market for bicycles", "Sales rise.")
     assert any("people prefer" in hit.reason for hit in told.dimensions["completeness"].hits)
 
