@@ -263,7 +263,9 @@ verdicts:
     cases = write_lines(lines)
     done = cli("run", str(cases), "-r", str(rubric), "-o", str(tmp_path / "run"), "--baseline", "off")
     printed = " ".join((done.stdout + done.stderr).split())
-    assert "question types found from the prompts, with mean confidence: FACTUAL 1 (" in printed
+    found = "uestion types found from the prompts, with mean confidence: FACTUAL 1 ("
+    assert f"q{found}" in printed
+    assert f"Q{found}" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     told = cli("summary", str(tmp_path / "run")).stdout
     rests = "2 verdicts rest on offline scores as points of measured kinds of text: people agreed with 80% of such when"
     assert rests in " ".join(told.split())

@@ -3,12 +3,12 @@ scores left open, and verdicts of offline scores that decided as points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rubrica.model.evaluation import INCONCLUSIVE, Evaluation
-from rubrica.report.figures import count_of
+from rubrica.report.figures import count_of, percent
 from rubrica.runs.files.rows import RunRow
 
 
@@ -98,6 +98,24 @@ def undecided_sentence(undecided: int, evaluations: int) -> str:
     said, them = ("is", "it") if undecided == 1 else ("are", "them")
     share = f"{undecided:,} of {count_of(evaluations, 'verdict')}"
     return f"{share} {said} inconclusive: without a judge, offline scores leave {them} open"
+
+
+def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
+    """How surely profiles were found, and how often verdicts by offline points were right when measured."""
+    by_profile = {name: own for name, own in found.profiles.items() if own.confidence is not None}
+    if by_profile:
+        told = (f"{name} {own.classified:,} ({own.confidence:.2f})" for name, own in by_profile.items())
+        yield f"question types found from the prompts, with mean confidence: {', '.join(told)}"
+    if (points := found.point_verdicts) is not None:
+        yield point_verdicts_sentence(points)
+
+
+def point_verdicts_sentence(points: PointVerdicts) -> str:
+    """How often such verdicts were right when measured."""
+    verdicts = count_of(points.evaluations, "verdict rests", "verdicts rest")
+    agreed = f"people agreed with {percent(points.right)} of such when measured"
+    others = f"; of the other {points.unmeasured:,} that is not known" if points.unmeasured else ""
+    return f"{verdicts} on offline scores as points of measured kinds of text: {agreed}{others}"
 
 
 def certainty_figures(
