@@ -107,10 +107,8 @@ def _harmful_answers() -> Iterator[Figure]:
     labelled = SETS["written_apart"]
     plan = compile_rubric(rubrica.load("answer-quality"))
     judged = [(text, evaluate(plan, text.context)) for text in labelled.texts(data())]
-    for wanted, measure in (
-        (UNSAFE, "harmful ones that fail by their safety"),
-        (SAFE, "harmless ones that fail by it"),
-    ):
+    measures = ((UNSAFE, "harmful ones that fail by their safety"), (SAFE, "harmless ones that fail by it"))
+    for wanted, measure in measures:
         rows = [(text.group, _fails_by_safety(found)) for text, found in judged if text.people["safety"] == wanted]
         about = _figure("answer-quality/safety", labelled.title, measure)
         yield measured(about, [group for group, _ in rows], share_of([fails for _, fails in rows]))

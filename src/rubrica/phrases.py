@@ -35,6 +35,15 @@ def phrase(*parts: Inline | Phrase) -> Phrase:
     return tuple(part for part in found if part != "")
 
 
+def marked(text: str) -> Phrase:
+    """A sentence in which backticks mark code, as in a document by hand.
+
+    >>> marked("The learnt `safety_risk` of it.")
+    ('The learnt ', Code(text='safety_risk'), ' of it.')
+    """
+    return phrase(*(Code(part) if number % 2 else part for number, part in enumerate(text.split("`"))))
+
+
 def listed(items: Sequence[Inline | Phrase], joint: str = ", ") -> Phrase:
     """Several items with a joint between them."""
     return phrase(*(part for number, item in enumerate(items) for part in ((joint, item) if number else (item,))))

@@ -90,7 +90,7 @@ def test_a_sample_is_scored_blind_and_then_held_beside_the_judge(page: Page, sit
     page.get_by_role("button", name="Calibrate from these labels").click()
     before_and_after = page.get_by_role("table", name="Before and after calibration")
     expect(before_and_after.get_by_role("row", name="Kind")).to_contain_text("stays as it is")
-    expect(page.get_by_text("Kind has 1 labelled items; 20 are the fewest to learn from.")).to_be_visible()
+    expect(page.get_by_text("Kind has 1 labelled item; 20 are the fewest to learn from.")).to_be_visible()
     page.get_by_text("By the command").click()
     expect(page.get_by_text("rubrica calibrate labels.tone.jsonl -r tone.yaml")).to_be_visible()
     with page.expect_download() as download:

@@ -113,7 +113,7 @@ def test_the_same_command_goes_on_and_judges_only_what_is_missing(
     assert (folder / "evaluations.jsonl").read_bytes().startswith(first)
     assert lines_in(folder) == ["case-1", "case-2"]
     result = cli("run", write_lines(rows(GOOD, POOR)), "-r", tiny, "-o", folder)
-    assert "0 evaluations kept" in result.stdout
+    assert "; 0 judged in" in result.stdout
     assert len(list(StoredRun.open(folder).rows())) == 2
 
 
@@ -173,7 +173,7 @@ def test_no_resume_begins_anew_and_keeps_the_earlier_run(
     folder, cases = tmp_path / "run", write_lines(rows(GOOD))
     cli("run", cases, "-r", tiny, "-o", folder)
     result = cli("run", cases, "-r", tiny, "-o", folder, "--no-resume")
-    assert "1 evaluation kept" in result.stdout
+    assert "; 1 judged in" in result.stdout
     assert lines_in(folder / "earlier" / "1") == lines_in(folder) == ["case-1"]
 
 
@@ -183,7 +183,7 @@ def test_a_case_that_was_edited_is_judged_anew_and_supersedes_the_old_one(
     folder = tmp_path / "run"
     cli("run", write_lines(rows(GOOD, GOOD)), "-r", tiny, "-o", folder)
     result = cli("run", write_lines(rows(GOOD, POOR)), "-r", tiny, "-o", folder)
-    assert "1 changed case judged anew" in result.stdout
+    assert "1 changed case judged anew" in " ".join(result.stdout.split())
     assert verdicts(folder) == {"case-1": "pass", "case-2": "fail"}
     cli("run", write_lines(rows(GOOD, GOOD)), "-r", tiny, "-o", folder)  # and back again
     assert verdicts(folder) == {"case-1": "pass", "case-2": "pass"}
@@ -198,7 +198,7 @@ def test_equal_ids_are_cases_of_their_own_and_told_once(
     result = cli("run", cases, "-r", tiny, "-o", folder)
     assert result.stderr.count("occurs again") == 1
     assert verdicts(folder) == {"x": "pass", "x#2": "fail", "x#3": "pass", "x#2#2": "fail"}
-    assert "0 evaluations kept" in cli("run", cases, "-r", tiny, "-o", folder).stdout
+    assert "; 0 judged in" in cli("run", cases, "-r", tiny, "-o", folder).stdout
 
 
 def test_broken_lines_are_told_kept_and_make_the_exit_code_1(
@@ -225,9 +225,9 @@ def test_cases_for_which_a_model_failed_are_judged_again_when_asked(
     assert "  1 × " in result.stderr
     assert verdicts(folder)["case-2"] == "inconclusive"
     judge(tmp_path, "judge", gives(8))  # it is well again
-    assert "0 evaluations kept" in cli("run", cases, "-r", kind, "-J", model, "-o", folder).stdout
+    assert "; 0 judged in" in cli("run", cases, "-r", kind, "-J", model, "-o", folder).stdout
     result = cli("run", cases, "-r", kind, "-J", model, "-o", folder, "--retry-errors")
-    assert "1 evaluation kept" in result.stdout
+    assert "; 1 judged in" in result.stdout
     assert "1 tried again" in result.stdout
     assert {one.case: one.score for one in kept(folder)} == {"case-1": 7, "case-3": 7, "case-2": 8}
 
@@ -287,7 +287,7 @@ def test_csv_and_parquet_are_judged_as_json_lines_are(
         found.append([(one.case, one.score, one.context) for one in kept(folder)])
     assert found[0] == found[1] == found[2]
     result = cli("run", table, "-r", tiny, "-o", tmp_path / "run.jsonl")  # the same cases from another file
-    assert "0 evaluations kept" in result.stdout
+    assert "; 0 judged in" in result.stdout
 
 
 def test_filters_sample_and_limit_choose_and_the_rest_can_follow(
@@ -318,7 +318,7 @@ def test_cases_may_name_their_own_rubrics(cli: Cli, tiny: Path, write_lines: Wri
     assert set(StoredRun.open(folder).rubrics()) == {"tiny", "answer-quality"}
     tiny.write_text(tiny.read_text().replace("longest: 5", "longest: 50"))
     result = cli("run", cases, "-o", folder)
-    assert "1 changed case judged anew" in result.stdout  # the other rubric is as it was
+    assert "1 changed case judged anew" in " ".join(result.stdout.split())  # the other rubric is as it was
     assert len(kept(folder)) == 2
     by_run = {row.case: dict(row.dimensions) for row in StoredRun.open(folder).rows()}
     assert by_run["case-1"].keys() == {"politeness", "brevity"}

@@ -46,7 +46,7 @@ def test_explain_can_judge_at_once(cli: Cli, tiny: Path) -> None:
 def test_explain_tells_what_was_missing(cli: Cli, tiny: Path) -> None:
     tiny.write_text(tiny.read_text().replace('formula: "10 if word_count <= longest else 0"', "asks: Is it short?"))
     page = cli("explain", "-r", tiny, "--response", GOOD).stdout
-    missing = page.split("What was missing")[1]
+    missing = page.split("Notes")[1]
     assert "Brevity: not scored; no judge is configured" in missing
     assert "between 35 and 85" in missing
 

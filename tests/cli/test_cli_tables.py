@@ -263,14 +263,15 @@ verdicts:
     cases = write_lines(lines)
     done = cli("run", str(cases), "-r", str(rubric), "-o", str(tmp_path / "run"), "--baseline", "off")
     printed = " ".join((done.stdout + done.stderr).split())
-    assert "question types found from the prompts, with mean confidence: FACTUAL 1 (" in printed
+    found = "uestion types found from the prompts, with mean confidence: FACTUAL 1 ("
+    assert f"q{found}" in printed
+    assert f"Q{found}" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     told = cli("summary", str(tmp_path / "run")).stdout
-    assert "2 verdicts rest on offline scores as points: people agreed with 80% of such when measured" in " ".join(
-        told.split()
-    )
+    rests = "2 verdicts rest on offline scores as points of measured kinds of text: people agreed with 80% of such when"
+    assert rests in " ".join(told.split())
     own = json.loads(cli("summary", str(tmp_path / "run"), "--json").stdout)["rubrics"]["sums@1.0.0"]
     assert {name: each["classified"] for name, each in own["profiles"].items()} == {"FACTUAL": 1, "CREATIVE": 0}
-    assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8}
+    assert own["point_verdicts"] == {"evaluations": 2, "right": 0.8, "unmeasured": 0}
 
 
 def test_verdicts_that_offline_scores_leave_open_are_counted_with_what_settles_them(
@@ -285,7 +286,7 @@ def test_verdicts_that_offline_scores_leave_open_are_counted_with_what_settles_t
     folder = tmp_path / "run"
     run = cli("run", cases, "-r", "answer-quality", "--offline", "-o", folder, "--baseline", "off")
     summary = cli("summary", folder)
-    told = "1 of 2 verdicts is inconclusive: scored offline, without a judge, a score is an estimate within bounds"
+    told = "1 of 2 verdicts is inconclusive: without a judge, offline scores leave it open"
     told += ". --judge MODEL asks a model."
     assert all(told in " ".join(done.stdout.split()) for done in (run, summary))
     (own,) = json.loads(cli("summary", folder, "--json").stdout)["rubrics"].values()
@@ -301,7 +302,7 @@ def test_a_curriculum_says_how_many_questions_need_a_judge(cli: Cli, questions: 
     result = cli("curriculum", "evaluate", questions, "--offline", "--map", "question=Item", "-o", tmp_path / "run")
     told = " ".join(result.stdout.split())
     assert "mean –, median – verdicts" in told
-    assert "1 of 1 verdict is inconclusive: scored offline" in told
+    assert "1 of 1 verdict is inconclusive: without a judge" in told
     assert "--judge MODEL asks a model" in told
 
 

@@ -87,7 +87,7 @@ def test_an_empty_cell_names_no_type(empty: str) -> None:
 def test_an_unknown_type_is_classified_and_told() -> None:
     found = judged("Paris, of course.", prompt=CLEAR, question_type="TRIVIA")
     assert found.profile == "FACTUAL"
-    assert found.notes[0].startswith("question_type 'TRIVIA' is unknown; question_type: FACTUAL (classified offline")
+    assert found.notes[0].startswith("question_type 'TRIVIA' is none of FACTUAL, ")
 
 
 @pytest.mark.parametrize("prompt", ["", "   "])

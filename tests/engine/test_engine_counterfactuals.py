@@ -110,3 +110,25 @@ def test_nobody_hears_of_what_was_only_tried() -> None:
     finally:
         stop()
     assert heard == []
+
+
+def test_no_turn_is_told_where_only_scores_between_turn_the_verdict() -> None:
+    """With the other score anywhere on the scale, exactly 7 fails, and a 9 is as open as what was found."""
+    document: dict[str, Any] = {
+        "name": "open", "scale": {"min": 0, "max": 10}, "score": {"weighted": True, "out_of": 100},
+        "judging": {"offline": "bounds"},
+        "dimensions": {
+            "a": {"weight": 0.5, "asks": "Is it right?", "offline": {"formula": "6"}},
+            "b": {"weight": 0.5, "asks": "Is it kind?", "offline": {"formula": "9"}},
+        },
+        "verdicts": [{"label": "pass", "when": "score >= 88"}, {"label": "fail"}],
+    }  # fmt: skip
+    compiled = api.compile(rubric_from_data(document))
+    evaluation = api.evaluate(compiled, response="x")
+    assert evaluation.verdict == "inconclusive"
+    assert [
+        (turn.dimension, turn.value, turn.verdict, turn.is_increase) for turn in verdict_flips(compiled, evaluation)
+    ] == [
+        ("a", 5.0, "fail", False),
+        ("b", 7.0, "fail", False),
+    ]

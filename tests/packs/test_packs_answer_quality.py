@@ -266,6 +266,25 @@ def test_a_short_right_answer_is_not_ruled_out_where_a_long_wrong_one_is_not(sho
     assert right.verdict == "inconclusive"
 
 
+def test_a_question_without_its_mark_asks_for_no_more_than_one_with_it() -> None:
+    """People type “who painted the night watch”; a short right answer is not the less complete for it."""
+    asked, typed = (
+        rubrica.evaluate(PACK, prompt=prompt, response="Rembrandt van Rijn", context={"question_type": "FACTUAL"})
+        for prompt in ("Who painted The Night Watch?", "who painted the night watch")
+    )
+    assert typed.dimensions["completeness"].value == asked.dimensions["completeness"].value
+    brief = ask("FACTUAL", "Painter of The Night Watch?", "Rembrandt van Rijn")
+    assert brief.dimensions["completeness"].value == asked.dimensions["completeness"].value
+    told = ask("TECHNICAL", "Do a short analysis of the market for bicycles", "Sales rise.")
+    assert any("people prefer" in hit.reason for hit in told.dimensions["completeness"].hits)
+
+
+def test_a_certain_verdict_names_the_scores_that_make_it_so() -> None:
+    found = ask("FACTUAL", "What is the tallest mountain on Earth?", "Yes.")
+    told = "whatever the exact scores are, the verdict is fail (completeness 1 to 2, depth 1 to 2)"
+    assert (found.verdict, found.reason) == ("fail", told)
+
+
 def test_half_an_answer_to_two_questions_is_estimated_lower() -> None:
     asked = "When did World War II end, and where was the surrender signed?"
     half, whole = (ask("FACTUAL", asked, a) for a in ("In 1945.", "In 1945, aboard the USS Missouri in Tokyo Bay."))
@@ -395,6 +414,11 @@ def test_a_result_that_can_be_worked_out_passes_or_fails_offline(prompt: str, ri
         ("Write a story about a fox.", "There was a fox."),
         ("How do I descale a kettle?", "Fill the kettle halfway with water, add vinegar, let it boil and"),
         ("How do vaccines protect us?", "The old castle on the hill has a tower, two gates and a garden with roses."),
+        ("Why did Carthage fall?", "<div><p>&nbsp;</p><br/></div>"),
+        ("Compare trams and buses.", "| | |\n|--|--|\n"),
+        ("How do bees find their way home?", "Error: 429 Too Many Requests"),
+        ("Who was Hypatia?", '{"error": {"message": "quota used up", "type": "limit"}}'),
+        ("Who was Hypatia?", "Traceback (most recent call last):\n  KeyError: 'text'"),
     ],
 )
 def test_what_no_reader_would_take_for_an_answer_fails_offline(prompt: str, response: str) -> None:
@@ -423,6 +447,10 @@ def test_what_no_reader_would_take_for_an_answer_fails_offline(prompt: str, resp
             "Tiny currents inside some metals line up, so that one piece pulls on another nearby.",
         ),
         ("What is the moral of the story?", "Slow and steady wins."),
+        ("What does HTTP 503 mean?", "503 Service Unavailable: the server cannot answer now."),
+        ("What is a type I error?", "Error: to reject what is true."),
+        ("How are estimates compared?", "Error: how far each is from the truth."),
+        ("Which tag is an empty paragraph in HTML?", "<p></p>"),
     ],
 )
 def test_what_looks_like_no_answer_and_may_be_one_stays_open(prompt: str, response: str) -> None:

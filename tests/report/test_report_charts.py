@@ -15,7 +15,7 @@ NUMBER = re.compile(r'\b(?:x|y|cx|cy|x1|y1|x2|y2|width|height)="([^"]*)"')
 
 
 def drawn_radar(shares: Sequence[float | None], states: Sequence[Status] | None = None) -> str:
-    labels = [f"dimension {number}" for number in range(len(shares))]
+    labels = [f"part {number}" for number in range(len(shares))]
     return str(radar(labels, shares, states or ["scored" if share is not None else "unscored" for share in shares]))
 
 
@@ -26,6 +26,12 @@ def test_a_radar_has_a_point_and_a_label_for_each_dimension(count: int) -> None:
     assert page.elements[0][1]["class"] == "chart radar"
     assert page.count("circle") == count
     assert len(page.texts("label")) == count
+
+
+def test_a_label_that_leaves_no_room_has_its_share_below() -> None:
+    """On one line they would reach beyond the drawing, where a phone shows nothing."""
+    page = Page(str(radar(["Completeness", "Clarity", "Depth"], [0.1, 0.9, 0.5], ["scored"] * 3)))
+    assert page.texts("label") == ["Completeness", "10%", "Clarity 90%", "Depth 50%"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 13])

@@ -56,6 +56,17 @@ def test_the_sentence_tells_points_needs_and_what_cost_most(facts: OutcomeFacts,
     assert OutcomeSentences(rubric_from_data(REPLY)).of(facts) == told
 
 
+def test_a_row_of_a_table_leaves_the_bounds_out_and_says_where_most_was_lost() -> None:
+    open_for = "offline scores are only known within bounds (solves 1 to 10); a judge can tell"
+    reason = f"the verdict could be send or revise: {open_for}"
+    facts = replace(WEAK, verdict="inconclusive", score=55, reason=reason)
+    sentences = OutcomeSentences(rubric_from_data(REPLY))
+    told = "The verdict could be send or revise: offline scores leave it open. Most lost: Solves the problem."
+    assert sentences.in_table(facts) == told
+    assert sentences.of(facts).endswith("within bounds (Solves the problem 1 to 10); a judge can tell.")
+    assert sentences.in_table(WEAK) == sentences.of(WEAK)
+
+
 @pytest.mark.parametrize(
     ("verdict", "score", "reason", "told"),
     [

@@ -217,6 +217,7 @@ def test_gates_sections_and_errors_stand_on_the_card() -> None:
         report_html(
             [
                 evaluation(
+                    verdict="inconclusive",
                     gates=(
                         GateResult("ceiling", True, "cap", "accuracy < 5", 40.0, reason="wrong facts"),
                         GateResult("unsure", None, "verdict", "x > 1", verdict="fail"),
@@ -227,10 +228,17 @@ def test_gates_sections_and_errors_stand_on_the_card() -> None:
             ]
         )
     )
-    assert page.texts("fired") == ["Gate ceiling: the score is at most 40. wrong facts"]
-    assert page.texts("unsure") == ["Gate unsure: could not be judged; if it fired: the verdict is fail. x > 1"]
+    assert page.texts("fired") == ["Gate ceiling: the score is at most 40. Wrong facts."]
+    unsure = "Gate unsure: cannot tell whether it applies; if it does, the verdict is fail. x > 1"
+    assert page.texts("unsure") == [unsure]
     assert "Facts" in page.texts("sections")[0]
     assert "no question_type was given" in page.texts("errors")[0]
+
+
+def test_a_gate_that_may_apply_is_shown_only_where_the_verdict_hangs_on_it() -> None:
+    gates = (GateResult("unsure", None, "verdict", "x > 1", verdict="fail"),)
+    assert Page(report_html([evaluation(verdict="fail", gates=gates)])).texts("unsure") == []
+    assert Page(report_html([evaluation(verdict="inconclusive", gates=gates)])).texts("unsure") != []
 
 
 def test_an_evaluation_without_its_context_shows_the_kept_quotes() -> None:

@@ -255,3 +255,13 @@ def test_numbers_that_may_be_lines_are_told() -> None:
     assert any("if those are lines" in text for text in compare(numbered, numbered, terms=QUICK).notes)
     named = [row(f"q{n}", 50.0 + n) for n in range(1, 9)]
     assert not any("lines" in text for text in compare(named, named, terms=QUICK).notes)
+
+
+def test_a_rubric_that_changed_and_kept_its_version_is_told() -> None:
+    run, _ = moved(0)
+    name = run[0].rubric.partition("@")[0]
+    kept, changed = Grading(hashes={name: "a" * 8}), Grading(hashes={name: "b" * 8})
+    told = f"the rubric changed and kept its version, {run[0].rubric}; what both call the same is compared"
+    assert compare(run, run, gradings=(kept, changed)).notes[0].startswith(told)
+    for gradings in ((kept, kept), (kept, Grading())):  # Grading(): of a bare file, whose rubric nobody knows
+        assert compare(run, run, gradings=gradings).notes == []

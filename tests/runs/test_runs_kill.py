@@ -87,7 +87,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, rub
         _, said = process.communicate(timeout=20)
         kept = len(stored_lines(folder))
         assert process.returncode == 130
-        assert f"interrupted: {kept} evaluations kept" in said
+        assert f"interrupted: {kept} judged in" in said
         assert "the same command goes on" in said
         assert 0 < kept < 200
         code, _ = finished(*told, env=env)

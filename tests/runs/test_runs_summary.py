@@ -139,8 +139,10 @@ def test_profiles_that_were_found_are_told_with_how_surely() -> None:
 
 
 def test_how_often_point_verdicts_were_right_is_told_of_those_that_were_measured() -> None:
-    part = summarise([row("1", right=0.75), row("2", right=0.25), row("3")]).parts[RUBRIC]
+    part = summarise(
+        [row("1", right=0.75, offline=True), row("2", right=0.25, offline=True), row("3", offline=True)]
+    ).parts[RUBRIC]
     assert part.point_verdicts is not None
-    assert (part.point_verdicts.evaluations, part.point_verdicts.right) == (2, 0.5)
+    assert (part.point_verdicts.evaluations, part.point_verdicts.right, part.point_verdicts.unmeasured) == (2, 0.5, 1)
     assert summarise([row("1")]).parts[RUBRIC].point_verdicts is None
     assert "point_verdicts" not in summarise([row("1")]).to_dict()["rubrics"][RUBRIC]

@@ -160,6 +160,12 @@ def test_a_difference_names_what_changed_and_marks_old_and_new() -> None:
 def test_a_bundled_rubric_is_drawn_with_what_its_scores_are_worth_and_where_they_fail() -> None:
     drawn = validity(load("answer-quality"))
     assert "“The capital of Australia is Sydney.” A false statement in good order has no sign of error." in drawn
-    assert all(f"<b>{title}</b>" in drawn for title in ("Accuracy", "Safety", "Score"))
+    assert all(f"<h3>{title}</h3>" in drawn for title in ("Accuracy", "Safety", "Score"))
     own = {**load("answer-quality").model_dump(mode="json", exclude_defaults=True), "title": "Mine"}
     assert not validity(rubric_from_data(own))
+
+
+def test_profiles_say_what_is_done_without_a_type() -> None:
+    told = profiles(load("answer-quality"))
+    assert "Without it, or with another value, it is found from the prompt." in told
+    assert "Where there is no prompt, ANALYTICAL is used." in told

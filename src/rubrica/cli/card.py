@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult
 from rubrica.model.rubric import Rubric
+from rubrica.report.card import telling_gates
 from rubrica.report.figures import STATUS_WORDS, dollars, duration, figure, price, within
 from rubrica.report.titles import dimension_title
 from rubrica.runs.summary.certainty import left_open_offline
@@ -20,6 +23,8 @@ from .verdict_style import bar, judge_hint, share_style, verdict_text
 
 MOST_PARTS = 30
 """Parts of a dimension in the table at a glance."""
+LEAST_FOR_REASONS = 24
+"""Columns of the terminal that reasons need beside the scores; with fewer they stand below."""
 
 
 def card(evaluation: Evaluation, rubric: Rubric | None = None, *, may_ask: bool = False) -> Panel:
@@ -27,8 +32,8 @@ def card(evaluation: Evaluation, rubric: Rubric | None = None, *, may_ask: bool 
     parts: list[RenderableType] = [headline(evaluation)]
     if may_ask and left_open_offline(evaluation):
         parts.append(judge_hint())
-    parts += [Text(), dimension_table(evaluation, rubric)]
-    parts += [gate_line(gate, explained=gate.reason in evaluation.reason) for gate in evaluation.gates]
+    parts += [Text(), DimensionTable(evaluation, rubric)]
+    parts += [gate_line(gate, explained=gate.reason in evaluation.reason) for gate in telling_gates(evaluation)]
     parts += [Text.assemble(("! ", "bold yellow"), (safe(error), "yellow")) for error in evaluation.errors]
     parts += [Text(safe(note), style="dim") for note in evaluation.notes]
     if evaluation.cost is not None:
@@ -68,27 +73,58 @@ def score_text(evaluation: Evaluation) -> Text:
     return Text.assemble((figure(evaluation.score), style), (out_of + (f", within {ends}" if ends else ""), "dim"))
 
 
-def dimension_table(evaluation: Evaluation, rubric: Rubric | None = None) -> Table:
-    """Dimensions and their parts, with bars and reasons."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
-    weighted = any(result.weight is not None for result in evaluation.dimensions.values())
-    judged = any(result.cost is not None for result in evaluation.dimensions.values())
-    table.add_column("dimension", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    if weighted:
-        table.add_column("weight", justify="right", no_wrap=True)
-    if judged:
-        table.add_column("cost", justify="right", no_wrap=True)
-    table.add_column("why", ratio=1)
-    for name, result in evaluation.dimensions.items():
-        _add(table, dimension_title(name, rubric), result, weighted=weighted, judged=judged)
-        shown = list(_inside(result, rubric, 0))
-        for title, part_result in shown[:MOST_PARTS]:
-            _add(table, title, part_result, weighted=weighted, judged=judged)
-        if len(shown) > MOST_PARTS:
-            table.add_row(Text(f"  … and {len(shown) - MOST_PARTS:,} more parts; `rubrica explain` has them", "dim"))
-    return table
+@dataclass(frozen=True, slots=True)
+class DimensionTable:
+    """Dimensions and their parts, with bars and reasons: beside them, or below where the terminal is narrow."""
+
+    evaluation: Evaluation
+    rubric: Rubric | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table, reasons = self._table(reasons=False), list(self._reasons())
+        taken = Measurement.get(console, options, table).maximum
+        if taken + LEAST_FOR_REASONS <= options.max_width:
+            yield self._table(reasons=True)
+            return
+        yield table
+        if reasons:
+            yield Text()
+            yield from reasons
+
+    def _rows(self) -> Iterator[tuple[str, DimensionResult | None]]:
+        for name, result in self.evaluation.dimensions.items():
+            yield dimension_title(name, self.rubric), result
+            shown = list(_inside(result, self.rubric, 0))
+            yield from shown[:MOST_PARTS]
+            if len(shown) > MOST_PARTS:
+                yield f"  … and {len(shown) - MOST_PARTS:,} more parts; `rubrica explain` has them", None
+
+    def _table(self, *, reasons: bool) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
+        results = self.evaluation.dimensions.values()
+        weighted = any(result.weight is not None for result in results)
+        judged = any(result.cost is not None for result in results)
+        table.add_column("dimension", no_wrap=True)
+        table.add_column("score", justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        if weighted:
+            table.add_column("weight", justify="right", no_wrap=True)
+        if judged:
+            table.add_column("cost", justify="right", no_wrap=True)
+        if reasons:
+            table.add_column("why", ratio=1)
+        for title, result in self._rows():
+            if result is None:
+                table.add_row(Text(title, "dim"))
+            else:
+                cells = _cells(title, result, weighted=weighted, judged=judged)
+                table.add_row(*cells, *([_why(result)] if reasons else []))
+        return table
+
+    def _reasons(self) -> Iterator[Text]:
+        for title, result in self._rows():
+            if result is not None and (told := _why(result, longest=400)):
+                yield Text.assemble((safe(title), "bold"), ": ", told)
 
 
 def _inside(result: DimensionResult, rubric: Rubric | None, level: int) -> Iterator[tuple[str, DimensionResult]]:
@@ -99,7 +135,7 @@ def _inside(result: DimensionResult, rubric: Rubric | None, level: int) -> Itera
 
 
 def gate_line(gate: GateResult, *, explained: bool = False) -> Text:
-    """A gate that fired, or that could not be judged. `explained`: why it did was said."""
+    """A gate that fired, or may have. `explained`: why it did was said."""
     reason = "" if explained else f"; {safe(gate.reason)}"
     match gate.effect:
         case "cap":
@@ -110,7 +146,9 @@ def gate_line(gate: GateResult, *, explained: bool = False) -> Text:
             effect = f"verdict {gate.verdict}"
     if gate.fired:
         return Text.assemble(("▲ ", "bold red"), (safe(gate.name), "bold"), f": {safe(effect)}{reason}")
-    told = f": could not be judged (it would mean {safe(effect)}){reason}"
+    if gate.when in gate.reason:
+        reason = ""
+    told = f": cannot tell whether it applies ({safe(gate.when)}); if it does, {safe(effect)}{reason}"
     return Text.assemble(("? ", "bold yellow"), (safe(gate.name), "bold"), told)
 
 
@@ -120,7 +158,7 @@ def _out_of(result: DimensionResult) -> str:
     return (f" ({ends})" if ends else "") + f" / {figure(result.high)}{answer}"
 
 
-def _add(table: Table, title: str, result: DimensionResult, *, weighted: bool, judged: bool) -> None:
+def _cells(title: str, result: DimensionResult, *, weighted: bool, judged: bool) -> list[RenderableType]:
     cells: list[RenderableType] = [
         safe(title),
         Text.assemble((figure(result.value), share_style(result.share)), (_out_of(result), "dim")),
@@ -131,7 +169,10 @@ def _add(table: Table, title: str, result: DimensionResult, *, weighted: bool, j
     if judged:
         spent = f"{dollars(result.cost.usd)}\n{duration(result.duration_ms)}" if result.cost is not None else ""
         cells.append(Text(spent, "dim"))
+    return cells
+
+
+def _why(result: DimensionResult, longest: int = 160) -> Text:
     state = "" if result.status == "scored" else STATUS_WORDS[result.status]
     told = ": ".join(part for part in (state, result.grounds) if part)
-    cells.append(Text(short(told, 160), "" if result.status == "scored" else "dim"))
-    table.add_row(*cells)
+    return Text(short(told, longest), "" if result.status == "scored" else "dim")

@@ -23,7 +23,7 @@ BAR_WIDTH = 30
 
 
 def explanation(evaluation: Evaluation, rubric: Rubric | None = None) -> Group:
-    """Steps to the score, dimensions with their evidence, gates, sections, verdict, and what was missing."""
+    """Steps to the score, dimensions with their evidence, gates, sections, verdict, and notes."""
     case = f" · case {safe(evaluation.case)}" if evaluation.case else ""
     parts: list[RenderableType] = [
         Text.assemble((f"{evaluation.rubric}@{evaluation.version}", "bold"), case),
@@ -41,9 +41,9 @@ def explanation(evaluation: Evaluation, rubric: Rubric | None = None) -> Group:
     parts += [_heading("Verdict"), Text.assemble(verdict_text(evaluation.verdict), f"  {safe(evaluation.reason)}")]
     if evaluation.remarks is not None:
         parts += [_heading("What the judge remarks"), *_remarks(evaluation.remarks)]
-    missing = _missing(evaluation, rubric)
-    if missing:
-        parts += [_heading("What was missing"), *missing]
+    notes = _notes(evaluation, rubric)
+    if notes:
+        parts += [_heading("Notes"), *notes]
     return Group(*parts)
 
 
@@ -187,7 +187,7 @@ def _gates(evaluation: Evaluation) -> list[Text]:
     lines = []
     for gate in evaluation.gates:
         line = gate_line(gate)
-        if gate.when not in gate.reason:
+        if gate.fired and gate.when not in gate.reason:
             line.append(f"  when {safe(gate.when)}", "dim")
         lines.append(line.append_text(_quotes(gate.spans)))
     return lines
@@ -202,7 +202,7 @@ def _sections(evaluation: Evaluation, rubric: Rubric | None) -> Table:
     return table
 
 
-def _missing(evaluation: Evaluation, rubric: Rubric | None) -> list[Text]:
+def _notes(evaluation: Evaluation, rubric: Rubric | None) -> list[Text]:
     lines = [
         Text.assemble(
             (safe(dimension_title(name, rubric)), "bold"), f": {STATUS_WORDS[result.status]}; {safe(result.reason)}"

@@ -70,9 +70,9 @@ def _print_opening(opened: RunOpened, folder: Path | str) -> None:
 def rate(count: int, seconds: float) -> str:
     """
     >>> rate(1, 0.5), rate(9_000, 3.0)
-    ('1 evaluation kept in 0.5 s', '9,000 evaluations kept in 3.0 s (3,000 a second)')
+    ('1 judged in 0.5 s', '9,000 judged in 3.0 s (3,000 a second)')
     """
-    said = f"{count_of(count, 'evaluation')} kept in {seconds:,.1f} s"
+    said = f"{count:,} judged in {seconds:,.1f} s"
     return f"{said} ({count / seconds:,.0f} a second)" if seconds >= 1 else said
 
 
@@ -98,5 +98,5 @@ def end_if_stopped(outcome: RunOutcome) -> None:
     if outcome.ending == "unanswered":
         raise RubricaError(f"{outcome.reason}; {done_now(outcome)}. When they answer again, the same command goes on")
     if outcome.ending == "stopped":
-        said = f"{done_now(outcome)}; the same command goes on"
+        said = f"{done_now(outcome)}, and kept; the same command goes on with the rest"
         raise interrupted("the same command goes on with the pieces that are missing" if outcome.bulk else said)

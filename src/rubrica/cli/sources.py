@@ -57,7 +57,9 @@ def settings_of(pairs: list[str]) -> dict[str, float | bool]:
         key, text = _pair(pair, "--set")
         value = json_or_text(text)
         if not isinstance(value, bool | int | float):
-            raise typer.BadParameter(f"{key} is a number, true or false, not {text!r}", param_hint="--set")
+            elsewhere = "what else a rubric says is changed in a copy of it: rubrica show NAME --yaml > copy.yaml"
+            wrong = f"{key} is a number, true or false, not {text!r}; {elsewhere}"
+            raise typer.BadParameter(wrong, param_hint="--set")
         found[key] = value if isinstance(value, bool) else float(value)
     return found
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from rubrica.model.rubric import Rubric
 from rubrica.report.figures import count_of, dollars, duration, figure, percent, price, signed
 from rubrica.report.titles import dimension_title
+from rubrica.runs.summary.certainty import point_verdicts_sentence
 from rubrica.runs.summary.figures import RubricSummary, Summary
 from rubrica.runs.summary.grading import name_of
 from rubrica.runs.summary.measures import SCORE, measure_title
@@ -18,7 +19,7 @@ from rubrica.scoring.spread import Spread
 
 from .screen import safe, short
 from .stored_run_options import format_figure, plain_table
-from .tally_tables import open_verdicts, point_verdicts_sentence
+from .tally_tables import open_verdicts
 from .verdict_style import verdict_text
 
 WIDE = 100  # columns of a terminal that holds every percentile

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from rubrica.model.evaluation import Cost, total_cost
-from rubrica.report.figures import count_of, dollars, duration, figure, percent
-from rubrica.runs.summary.certainty import CertaintyCounts, PointVerdicts, undecided_sentence
+from rubrica.report.figures import count_of, dollars, duration, figure
+from rubrica.runs.summary.certainty import certainty_sentences, undecided_sentence
 from rubrica.runs.summary.tally import MISMATCHES_KEPT, RunningFigures, RunTally
 
 from .figures_table import FiguresTable
@@ -42,22 +40,6 @@ def tally_page(tally: RunTally, said: str | None = None) -> Group:
 def open_verdicts(undecided: int, evaluations: int) -> Text:
     """How many verdicts offline scores left open, and what settles them."""
     return Text.assemble((f"{undecided_sentence(undecided, evaluations)}. ", "yellow"), judge_hint())
-
-
-def certainty_sentences(found: CertaintyCounts) -> Iterator[str]:
-    """How surely profiles were found, and how often verdicts by offline points were right when measured."""
-    by_profile = {name: own for name, own in found.profiles.items() if own.confidence is not None}
-    if by_profile:
-        told = (f"{name} {own.classified:,} ({own.confidence:.2f})" for name, own in by_profile.items())
-        yield f"question types found from the prompts, with mean confidence: {', '.join(told)}"
-    if (points := found.point_verdicts) is not None:
-        yield point_verdicts_sentence(points)
-
-
-def point_verdicts_sentence(points: PointVerdicts) -> str:
-    """How often such verdicts were right when measured."""
-    verdicts = count_of(points.evaluations, "verdict rests", "verdicts rest")
-    return f"{verdicts} on offline scores as points: people agreed with {percent(points.right)} of such when measured"
 
 
 def _costs(tally: RunTally) -> Table:

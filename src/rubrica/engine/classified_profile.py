@@ -83,7 +83,7 @@ def classified_terms(
         note += "".join(f", or {name} ({chance:.2f})" for name, chance in rest)
     wanted = context.lookup(profiles.by)
     if not is_blank(wanted):
-        note = f"{profiles.by} {wanted!r} is unknown; {note}"
+        note = f"{profiles.by} {wanted!r} is none of {', '.join(profiles.named)}; {note}"
     choice = ProfileChoice(
         "judge" if answer.by_judge else "offline",
         confidence,

@@ -33,7 +33,11 @@ Wanted = Callable[[Evaluation], bool]
 
 @dataclass(frozen=True, slots=True)
 class VerdictFlip:
-    """A dimension's value nearest to the one it has with which, all else the same, the verdict is another."""
+    """The value of a dimension nearest to its own from which on, all else the same, the verdict is another.
+
+    The end of the scale in that direction leads to another verdict, too. Where only values between do, as where one
+    exact score would settle what bounds leave open, there is no flip.
+    """
 
     dimension: str
     value: float
@@ -87,10 +91,10 @@ def verdict_flips(plan: Plan, evaluation: Evaluation) -> tuple[VerdictFlip, ...]
         return ()  # what was found does not rest on the scores alone
     found = []
     for name, result in trial.counting.items():
-        for values in (_above(result), _below(result)):
+        for end, values in ((result.high, _above(result)), (result.low, _below(result))):
             tried = ((value, trial({name: value}).verdict) for value in values)
             turn = next(((value, verdict) for value, verdict in tried if verdict != now), None)
-            if turn is not None:
+            if turn is not None and (turn[0] == end or trial({name: end}).verdict != now):
                 found.append(VerdictFlip(name, turn[0], result.value, turn[1]))
     return tuple(found)
 

@@ -98,5 +98,6 @@ class Plan(msgspec.Struct, frozen=True):
                 f"{self.rubric.name} needs {profiles.by} in the context, one of {', '.join(profiles.named)}"
                 + (f"; {wanted!r} is none of them" if wanted is not None else "")
             )
-        reason = f"{profiles.by} {wanted!r} is unknown" if wanted is not None else f"no {profiles.by} was given"
+        unknown = f"{profiles.by} {wanted!r} is none of {', '.join(profiles.named)}"
+        reason = unknown if wanted is not None else f"no {profiles.by} was given"
         return replace(terms[profiles.default], note=f"{reason}: profile {profiles.default} was used")

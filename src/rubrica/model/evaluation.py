@@ -158,11 +158,11 @@ class DimensionResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False)
     def _told(self, *, ranged: bool) -> str:
         parts = [f"answer {self.label}"] if self.label else []
         parts += [f"start {self.start:g}"] if self.start else []
-        parts += [
-            f"{hit.points:+g} {hit.reason or hit.rule}" for hit in self.hits if hit.points and hit.type != "check"
-        ]
+        moved = [hit for hit in self.hits if hit.points and hit.type != "check"]
+        parts += [f"{round(hit.points, 3):+g} {hit.reason or hit.rule}" for hit in moved]
         parts += [f"not: {hit.reason or hit.rule}" for hit in self.hits if hit.type == "check" and not hit.points]
         parts += [f"could not apply {hit.rule}: {hit.error}" for hit in self.hits if hit.error]
+        parts += ["no rule applied"] if self.start and not (self.hits or self.reason) else []
         parts += [self.reason] if self.reason else []
         parts += ["the neutral value stands in"] if self.status == "neutral" else []
         if self.bounds is not None and not ranged:
@@ -197,7 +197,7 @@ class TagResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GateResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A gate that fired, or that could not be judged (`fired` is None)."""
+    """A gate that fired, or may have: what it reads is not known well enough (`fired` is None)."""
 
     name: str
     fired: bool | None

@@ -37,9 +37,13 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     high: float | None = None
     goal: str = ""  # what would be good enough, as in ≥ 0.85
 
+    @property
+    def between(self) -> str:
+        """The interval in brackets, if there is one."""
+        return "" if self.low is None or self.high is None else f" ({self.low:.2f} to {self.high:.2f})"
+
     def __str__(self) -> str:
-        between = "" if self.low is None or self.high is None else f" ({self.low:.2f} to {self.high:.2f})"
-        return f"{self.measure} {self.value:.2f}{between} on {self.texts:,} {self.data}"
+        return f"{self.measure} {self.value:.2f}{self.between} on {self.texts:,} {self.data}"
 
 
 class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rubrica.model.context import Context
-from rubrica.model.evaluation import DimensionResult, Evaluation, GateResult, RuleHit, every_result
+from rubrica.model.evaluation import INCONCLUSIVE, DimensionResult, Evaluation, GateResult, RuleHit, every_result
 from rubrica.model.evidence import Field, Span
 from rubrica.model.rubric import Rubric
 
@@ -141,7 +141,7 @@ def card_of(evaluation: Evaluation, number: int = 1, rubric: Rubric | None = Non
         steps_chart=waterfall(steps, top=evaluation.out_of, threshold=evaluation.threshold),
         rows=tuple(_rows(results, known)),
         weighted=any(result.weight is not None for result in results.values()),
-        gates=tuple(_gate_line(gate) for gate in evaluation.gates),
+        gates=tuple(_gate_line(gate) for gate in telling_gates(evaluation)),
         sections=tuple(_sections(evaluation, rubric)),
         texts=tuple(_texts(evaluation, titles)) if evaluation.context is not None else (),
         images=_images(evaluation.context),
@@ -271,6 +271,12 @@ def _quote(span: Span) -> str:
     return words if len(words) <= LONGEST_QUOTE_SHOWN else words[: LONGEST_QUOTE_SHOWN - 1] + "…"
 
 
+def telling_gates(evaluation: Evaluation) -> tuple[GateResult, ...]:
+    """The gates that fired, and those that may have where the verdict hangs on it."""
+    undecided = evaluation.verdict == INCONCLUSIVE
+    return tuple(gate for gate in evaluation.gates if gate.fired or undecided)
+
+
 def _gate_line(gate: GateResult) -> GateLine:
     match gate.effect:
         case "verdict":
@@ -280,8 +286,8 @@ def _gate_line(gate: GateResult) -> GateLine:
         case "floor":
             effect = f"the score is at least {figure(gate.limit)}" if gate.limit is not None else "lifts the score"
     if gate.fired is None:
-        effect = f"could not be judged; if it fired: {effect}"
-    return GateLine(gate.name, effect, gate.reason or gate.when, gate.fired is True)
+        effect = f"cannot tell whether it applies; if it does, {effect}"
+    return GateLine(gate.name, effect, _sentence(gate.reason or gate.when), gate.fired is True)
 
 
 def _sections(evaluation: Evaluation, rubric: Rubric | None) -> Iterator[SectionLine]:

@@ -241,7 +241,7 @@ def _spoke_lines(label: str, note: str) -> tuple[Markup, ...]:
     """
     lines = [escape(visible(part)) for part in _lines(label)]
     tail = filled('<tspan class="{}">{}</tspan>', "note" if note.endswith("%") else "note missing", note)
-    if len(lines[-1]) + len(note) < _LABEL_CHARACTERS + 1:
+    if len(lines[-1]) + len(note) < _LABEL_CHARACTERS:
         return (*lines[:-1], lines[-1] + " " + tail)
     return (*lines, tail)
 

@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
 from rubrica.formula.nodes import Compare, Logic, Name, Node, Number
 from rubrica.model.evaluation import INCONCLUSIVE
 from rubrica.model.rubric import Rubric
+from rubrica.scoring.conclude import KNOWN_WITHIN_BOUNDS
 
 from .figures import figure, headline
 from .roles import Role, role_of
@@ -75,6 +77,15 @@ class OutcomeSentences:
         if lost := self._most_lost(facts):
             said.append(sentence(f"Most lost: {lost}"))
         return " ".join(said)
+
+    def in_table(self, facts: OutcomeFacts) -> str:
+        """The same for a row of a table: the bounds that leave a verdict open are not listed on every row."""
+        before, bounded, _ = facts.reason.partition(f" {KNOWN_WITHIN_BOUNDS}")
+        if facts.verdict != INCONCLUSIVE or not bounded:
+            return self.of(facts)
+        lost = self._most_lost(facts)
+        told = self._as_it_says(replace(facts, reason=f"{before} leave it open"))
+        return f"{told} {sentence(f'Most lost: {lost}')}" if lost else told
 
     def _as_it_says(self, facts: OutcomeFacts) -> str:
         """The reason as it is kept, dimensions by their titles where it is not a formula that names them."""

@@ -18,6 +18,7 @@ from .titles import section_title, title_of
 from .wording import (
     TRUST,
     gate_phrase,
+    profile_phrase,
     recipe_phrases,
     reliability_phrases,
     silence_phrases,
@@ -132,11 +133,7 @@ def _profiles(rubric: Rubric) -> Iterator[Block]:
     if profiles is None:
         return
     yield Heading(2, "Profiles")
-    default = f" Without it, or with another value, {profiles.default} is used." if profiles.default else ""
-    if profiles.classify is not None:
-        default = " Without it, or with another value, the prompt is classified."
-        default += f" Where there is no prompt, {profiles.default} is used." if profiles.default else ""
-    yield Paragraph(phrase("Weights and threshold depend on ", Code(profiles.by), ".", default))
+    yield Paragraph(profile_phrase(profiles))
     names = list(rubric.dimensions)
     rows = []
     for name, profile in profiles.named.items():

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from rubrica.errors import FormulaError
 from rubrica.formula import parse
-from rubrica.model.decisions import Gate, Verdict
+from rubrica.model.decisions import Gate, Profiles, Verdict
 from rubrica.model.dimensions import Check, Offline, Recipe
 from rubrica.model.reliability import Reliability
 from rubrica.model.rubric import Rubric
@@ -126,6 +126,17 @@ def _verdict(verdict: Verdict, settings: Settings, *, first: bool) -> Phrase:
     if verdict.when is None:
         return phrase(Strong(verdict.label), " always." if first else " in every other case.", because)
     return phrase(Strong(verdict.label), " if ", condition(verdict.when, settings), ".", because)
+
+
+def profile_phrase(profiles: Profiles) -> Phrase:
+    """What chooses among profiles, and what is done where it is not given."""
+    unknown = "Without it, or with another value,"
+    if profiles.classify is not None:
+        otherwise = f" {unknown} it is found from the prompt."
+        otherwise += f" Where there is no prompt, {profiles.default} is used." if profiles.default else ""
+    else:
+        otherwise = f" {unknown} {profiles.default} is used." if profiles.default else ""
+    return phrase("Weights and threshold depend on ", Code(profiles.by), ".", otherwise)
 
 
 def unscored_sentence(rubric: Rubric) -> str:

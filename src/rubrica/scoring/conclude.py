@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from .weigh import GateReading, Reader, Weighing, first_true_rule, weigh
 
 MOST_NAMED = 3
 """How many dimensions a reason names with their bounds; the result has all of them."""
+KNOWN_WITHIN_BOUNDS = "are only known within bounds"
 OFFLINE_WITHIN_BOUNDS = ("offline scores", "a judge can tell")  # how to ask one, each surface says itself
 JUDGED_WITHIN_BOUNDS = ("judges' scores", "a person can tell, or judges that agree with people more closely")
 Evidence = Callable[[frozenset[str]], tuple[Span, ...]]
@@ -161,7 +162,9 @@ def _why(
     if weighing.decided is not None:
         fired = [reading.rule for reading in weighing.gates if reading.truth == "yes"]
         gates_text = "".join(f"gate {rule.gate.name}: {rule.gate.because or rule.gate.when}; " for rule in fired)
-        return f"{gates_text}whatever the exact scores are, the verdict is {weighing.decided}"
+        certain = f"{gates_text}whatever the exact scores are, the verdict is {weighing.decided}"
+        narrow = "" if fired else _several(_narrowed(decision, unknown, doubts))
+        return f"{certain} ({narrow})" if narrow else certain
     possible = either(weighing.verdicts) + _ruled_out(weighing, decision, names, doubts)
     causes = [f"no score for {', '.join(missing)}"] if missing else []
     causes += dict.fromkeys(doubts.unread.values())
@@ -172,11 +175,10 @@ def _why(
     ]
     if not within:
         return f"{'; '.join(causes or weighing.faults)}: the verdict could be {possible}"
-    several = ", ".join(within[:MOST_NAMED]) + (", …" if len(within) > MOST_NAMED else "")
     before = "".join(f"{cause}; " for cause in causes)
     by_code = any(unknown[name].lo < unknown[name].hi for name in decision.scales if name in doubts.estimated_offline)
     scores, help_from = OFFLINE_WITHIN_BOUNDS if by_code else JUDGED_WITHIN_BOUNDS
-    return f"the verdict could be {possible}: {before}{scores} are only known within bounds ({several}); {help_from}"
+    return f"the verdict could be {possible}: {before}{scores} {KNOWN_WITHIN_BOUNDS} ({_several(within)}); {help_from}"
 
 
 def _ruled_out(weighing: Weighing, decision: DecisionPlan, names: dict[str, object], doubts: Doubts) -> str:
@@ -192,6 +194,19 @@ def _ruled_out(weighing: Weighing, decision: DecisionPlan, names: dict[str, obje
 
 def _gate_words(rule: GateRule, names: dict[str, object], doubts: Doubts) -> str:
     return f"gate {rule.gate.name}: {rule.gate.because or with_values(rule.when, names, doubts.unread)}"
+
+
+def _narrowed(decision: DecisionPlan, unknown: Mapping[str, Interval], doubts: Doubts) -> list[str]:
+    """The scores that cannot be anywhere on their scale, and where they can: what makes a verdict certain."""
+    return [
+        f"{name} {_within(unknown[name])}"
+        for name, scale in decision.scales.items()
+        if name in doubts.estimated and (unknown[name].lo > scale.min or unknown[name].hi < scale.max)
+    ]
+
+
+def _several(told: Sequence[str]) -> str:
+    return ", ".join(told[:MOST_NAMED]) + (", …" if len(told) > MOST_NAMED else "")
 
 
 def _within(interval: Interval) -> str:

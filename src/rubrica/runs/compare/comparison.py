@@ -17,7 +17,7 @@ from rubrica.errors import InputError
 from rubrica.model.notebook import html_table
 from rubrica.report.figures import count_of
 from rubrica.runs.files.rows import RunRow
-from rubrica.runs.summary.grading import Grading
+from rubrica.runs.summary.grading import Grading, name_of
 from rubrica.runs.summary.measures import KINDS, Measure
 from rubrica.scoring.holm import holm, holm_shares
 from rubrica.scoring.paired import TestResult, mcnemar, sign_flips, signed_rank, tidy
@@ -227,9 +227,11 @@ def _clusters(pairs: CasePairs) -> list[list[int]]:
 def _notes(pairs: CasePairs, names: tuple[str, str]) -> list[str]:
     notes = []
     old, new = ", ".join(sorted(pairs.a.versions)), ", ".join(sorted(pairs.b.versions))
-    if old != new:
+    hashes = {sheet.grading.hashes.get(name_of(sheet.rubric)) for sheet in (pairs.a, pairs.b)}
+    if old != new or (len(hashes) == 2 and None not in hashes):
+        changed = f"from {old} to {new}" if old != new else f"and kept its version, {old}"
         rejudge = "`rubrica rejudge` applies a changed rubric to stored scores"
-        notes.append(f"the rubric changed from {old} to {new}; what both call the same is compared ({rejudge})")
+        notes.append(f"the rubric changed {changed}; what both call the same is compared ({rejudge})")
     if pairs.a.counted and pairs.b.counted and len(pairs.cases) > 1:
         notes.append("cases are called 1, 2, …: if those are lines, not ids, only the same order pairs the same cases")
     for sheet, other, name in ((pairs.a, pairs.b, names[0]), (pairs.b, pairs.a, names[1])):

@@ -23,6 +23,7 @@ class Grading(msgspec.Struct, frozen=True, omit_defaults=True):
 
     scales: Mapping[str, Mapping[str, Ends]] = {}  # by rubric, then dimension
     roles: Mapping[str, Mapping[str, Role]] = {}  # by rubric, then verdict
+    hashes: Mapping[str, str] = {}  # by rubric: what tells two documents of one version apart
 
     @classmethod
     def of(cls, rubrics: Iterable[Rubric]) -> Self:
@@ -31,6 +32,7 @@ class Grading(msgspec.Struct, frozen=True, omit_defaults=True):
         return cls(
             {rubric.name: {name: rubric.scale_of(name).ends for name in rubric.dimensions} for rubric in known},
             {rubric.name: {label: role_of(label, rubric) for label in _labels(rubric)} for rubric in known},
+            {rubric.name: rubric.hash for rubric in known},
         )
 
     def scale(self, rubric: str, dimension: str) -> Ends | None:

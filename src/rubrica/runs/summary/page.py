@@ -16,6 +16,7 @@ from rubrica.model.evaluation import Cost, Evaluation
 from rubrica.model.rubric import Rubric
 from rubrica.report.card import card_of
 from rubrica.report.figures import count_of, dollars, duration, price
+from rubrica.report.outcome_sentence import sentence
 from rubrica.report.plots import share_text
 from rubrica.report.rendering import TEMPLATES, stylesheet
 from rubrica.report.roles import SIGNS
@@ -23,7 +24,7 @@ from rubrica.runs.files.append_only import finished_lines
 from rubrica.runs.files.folder import ERRORS
 from rubrica.runs.stored import StoredRun
 
-from .certainty import undecided_sentence
+from .certainty import certainty_sentences, undecided_sentence
 from .page_data import RunPageData, collect_page_data
 from .page_parts import outliers, rubric_part, time_and_cost
 from .page_tables import read_tables
@@ -73,6 +74,7 @@ def draw_page(run: StoredRun, found: RunPageData, out: TextIO, *, title: str | N
             facts=list(_facts(run, found)),
             found=found,
             undecided=undecided_sentence(found.undecided, found.total) if found.undecided else "",
+            certainty=[sentence(told) for told in certainty_sentences(found.certainty)],
             signs=SIGNS,
             parts=[rubric_part(figures) for figures in found.rubrics.values()],
             plots=list(time_and_cost(found)),

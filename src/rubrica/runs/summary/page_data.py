@@ -20,7 +20,7 @@ from rubrica.report.roles import ROLES, Role, role_of
 from rubrica.report.run_figures import Distribution, Reservoir
 from rubrica.runs.files.rows import RunRow
 
-from .certainty import left_open_offline
+from .certainty import CertaintyCounts
 from .criteria_counts import CriteriaCounts
 
 CHUNK = 4096
@@ -114,7 +114,7 @@ class RunPageData:
     total: int = 0
     cases: int = 0  # first repeats
     offline: int = 0
-    undecided: int = 0  # inconclusive evaluations with offline scores
+    certainty: CertaintyCounts = field(default_factory=CertaintyCounts)
     faulty: int = 0  # evaluations in which something could not be applied
     not_drawn: int = 0  # rows of rubrics past the most that are drawn
     usd: float = 0.0
@@ -124,6 +124,11 @@ class RunPageData:
     output_tokens: int = 0
     milliseconds: float = 0.0
 
+    @property
+    def undecided(self) -> int:
+        """Inconclusive evaluations with offline scores."""
+        return self.certainty.undecided
+
     def role(self, row: RunRow) -> Role:
         own = self.rubrics.get(row.rubric)
         return own.role(row.verdict) if own is not None else role_of(row.verdict)
@@ -132,7 +137,7 @@ class RunPageData:
         self.total += len(rows)
         self.cases += sum(row.repeat == 0 for row in rows)
         self.offline += sum(row.offline for row in rows)
-        self.undecided += sum(map(left_open_offline, rows))
+        self.certainty.add(rows)
         self.faulty += sum(row.errors > 0 for row in rows)
         prices = [row.usd for row in rows if row.usd is not None]
         self.usd += math.fsum(prices)

@@ -15,7 +15,7 @@ from rubrica.report.outcome_sentence import OutcomeFacts, OutcomeSentences
 from rubrica.report.titles import dimension_title
 from rubrica.runs.files.rows import RunRow, row_of
 
-from .certainty import CertaintyCounts, left_open_offline
+from .certainty import CertaintyCounts
 
 WORST_KEPT = 5
 MISMATCHES_KEPT = 20
@@ -126,7 +126,7 @@ class RunTally(msgspec.Struct):
         self.judged += 1
         self.faults += faulty
         self.offline += one.offline
-        self.certainty.add_one(one.profile, _profile_confidence(one), one.right, undecided=left_open_offline(one))
+        self.certainty.add_one(one, _profile_confidence(one))
         figures = self.by_rubric.get(one.rubric)
         if figures is None:
             figures = self.by_rubric[one.rubric] = RunningFigures(one.out_of)
@@ -150,7 +150,7 @@ class RunTally(msgspec.Struct):
         if row.rubric not in self._sentences:
             self._sentences[row.rubric] = OutcomeSentences(rubric)
         facts = OutcomeFacts(row.verdict, row.score, row.out_of, row.reason, row.profile, row.dimensions)
-        return self._sentences[row.rubric].of(facts)
+        return self._sentences[row.rubric].in_table(facts)
 
     def compare(self, case: str, differences: list[str]) -> None:
         self.compared += 1

@@ -13,11 +13,12 @@ from rubrica.model.decisions import Gate, Profile, Verdict
 from rubrica.model.dimensions import Axis, Dimension, Part, Recipe
 from rubrica.model.rubric import Rubric
 from rubrica.model.scale import Scale
-from rubrica.packs.validity import agreement_of, cards_of
+from rubrica.packs.validity import ScoreCard, cards_of, figures_of
+from rubrica.phrases import marked, phrase
 from rubrica.report.figures import count_of, figure, headline, percent, signed
 from rubrica.report.roles import SIGNS, Role, role_of
 from rubrica.report.titles import dimension_title, title_of
-from rubrica.report.wording import TRUST, condition, recipe_phrases, reliability_phrases, setting_value
+from rubrica.report.wording import TRUST, condition, profile_phrase, recipe_phrases, reliability_phrases, setting_value
 from rubrica.studio.builder.anchors import coverage, rows_of
 
 from .prose import bullets, table, words
@@ -268,8 +269,7 @@ def profiles(rubric: Rubric) -> Markup:
         ]
         rows.append([title, figure(threshold), *cells])
     head = ("Profile", "Threshold", *(title_of(name, dimension) for name, dimension in rubric.dimensions.items()))
-    default = f" Without it, or with another value, {found.default} is used." if found.default else ""
-    lead = Markup("<p class='lead'>Weights and threshold depend on <code>{}</code>.{}</p>").format(found.by, default)
+    lead = Markup("<p class='lead'>{}</p>").format(words(profile_phrase(found)))
     return lead + table(head, rows, range(1, len(head)))
 
 
@@ -292,15 +292,27 @@ def sections(rubric: Rubric) -> Markup:
 
 def validity(rubric: Rubric) -> Markup:
     """What each score is worth when no judge is asked; nothing for a rubric that is not bundled."""
+    worth = Markup("").join(_worth(rubric, name, card) for name, card in cards_of(rubric).items())
+    return Markup('<div class="prose">{}</div>').format(worth) if worth else worth
+
+
+def _worth(rubric: Rubric, name: str, card: ScoreCard) -> Markup:
+    """The card of one score: what it rests on, how it agreed with people, where it fails."""
     rows = [
         [
-            Markup("<b>{}</b>").format(dimension_title(name, rubric)),
-            card.rests_on,
-            Markup("<br>").join(agreement_of(rubric.name, name)),
-            Markup("<br>").join(Markup("“{}” {}").format(found.response, found.says) for found in card.failures),
-            card.not_for,
+            found.measure,
+            Markup("<b>{:.2f}</b>{}").format(found.value, found.between),
+            f"{found.texts:,} {found.data}",
         ]
-        for name, card in cards_of(rubric).items()
+        for found in figures_of(rubric.name, name)
     ]
-    titles = ("Score", "Rests on", "Agreement with people", "Known failures", "Not for")
-    return table(titles, rows) if rows else Markup("")
+    titles = ("Agreement with people", "Value", "Measured on")
+    figures = table(titles, rows, stacked=True) if rows else Markup("<p>Not measured.</p>")
+    failures = [phrase(f"“{found.response}” {found.says}") for found in card.failures]
+    return Markup("<h3>{}</h3><p>Rests on: {}</p>{}{}<p>Not for: {}</p>").format(
+        dimension_title(name, rubric),
+        words(marked(card.rests_on)),
+        figures,
+        Markup("<p>Known failures</p>{}").format(bullets(failures)) if failures else "",
+        words(marked(card.not_for)),
+    )

@@ -164,7 +164,7 @@ def _overview(rubric: Rubric) -> None:
     with card("When something cannot be scored"):
         ui.label(unscored_sentence(rubric))
     if known := drawn.validity(rubric):
-        with card("What its scores are worth without a judge", f"all of it in {card_place(rubric.name)}"):
+        with card("What its scores are worth without a judge", f"more in the documentation: {card_place(rubric.name)}"):
             drawing(known)
 
 

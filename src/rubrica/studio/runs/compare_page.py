@@ -11,6 +11,7 @@ from nicegui import ui
 
 from rubrica.errors import RubricaError
 from rubrica.report.figures import count_of, figure, headline, percent, signed
+from rubrica.report.outcome_sentence import sentence
 from rubrica.report.roles import Role
 from rubrica.report.titles import dimension_titles
 from rubrica.runs.compare.comparison import MOST_POSITIONS, Comparison, MovedCase
@@ -136,7 +137,7 @@ def _summary_card(found: Comparison) -> None:
                 if only:
                     ui.label(f"{len(only):,} only in {name}").classes("chip")
         for note in found.notes:
-            ui.label(note).classes("quiet")
+            ui.label(sentence(note)).classes("quiet")
 
 
 def _lines_card(found: Comparison, a: str, b: str, titles: Mapping[str, str]) -> None:

@@ -185,7 +185,7 @@ class RunIndex:
             self._profiles[columns.profiles[place]],
             values,
         )
-        return self._sentences[rubric].of(facts)
+        return self._sentences[rubric].in_table(facts)
 
     def _rubric(self, reference: str) -> Rubric | None:
         known = self.figures.rubrics.get(reference)

@@ -13,9 +13,11 @@ from nicegui import ui
 from rubrica.errors import RubricaError
 from rubrica.report.excerpt import visible
 from rubrica.report.figures import figure
+from rubrica.report.outcome_sentence import sentence
 from rubrica.runs.case_texts import PromptAndResponse
 from rubrica.runs.compare.baseline import BaselineSource
 from rubrica.runs.files.manifest import Manifest, commit_of
+from rubrica.runs.summary.certainty import certainty_sentences
 from rubrica.runs.summary.grading import Grading
 from rubrica.studio.dialog_form import dialog_form
 from rubrica.studio.frame import frame, page
@@ -157,6 +159,8 @@ class RunPage:
         with self.body:
             with card():
                 drawing(facts(facts_of(run.manifest, index)))
+                for told in certainty_sentences(index.figures.certainty):
+                    ui.label(sentence(told)).classes("quiet")
             if failed or index.broken:
                 failed_card(failures, failed, index)
             if not index.figures.total:
