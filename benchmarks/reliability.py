@@ -77,7 +77,9 @@ def reliability_table() -> Table:
             table.add_row(*row)
             measured.add(row[0].rpartition(": ")[2])
         left = [name for name in rubrica.load(pack).dimensions if name not in measured]
-        table.add_row(f"{pack}: {', '.join(left)}", "no labels to take bounds from", "–", "–", "by definition", "–", "–")
+        table.add_row(
+            f"{pack}: {', '.join(left)}", "no labels to take bounds from", "–", "–", "by definition", "–", "–"
+        )
     table.add_row(*_pairs())
     return table
 
