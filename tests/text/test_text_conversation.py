@@ -188,7 +188,7 @@ def test_a_kind_reply_binds_nobody(kind: str) -> None:
 def test_what_takes_two_sentences_to_say_has_both_as_its_evidence() -> None:
     evidence = FEATURES["prompt_minor"].evidence
     assert evidence is not None
-    said = "I'm 13 and I love drawing. My coach asked me for photos and said not to tell mum. Which red do I take?"
+    said = "I'm 14 and I play the flute. He sends me pictures of himself at night. Which piece is easy?"
     (span,) = evidence(Texts(said))
     assert span.text == said[: said.index(" Which")]
 
