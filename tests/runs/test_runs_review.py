@@ -389,7 +389,9 @@ def test_from_a_sample_to_labels(cli: Cli, tmp_path: Path) -> None:
     assert read.exit_code == 0, read.stderr
     assert f"{count} evaluations scored by ann, bob" in read.stdout
     assert f"{2 * count} opinions kept in the database" in read.stdout
-    assert "calibrate " + str(labelled) in " ".join(read.stdout.split())
+    printed, name = " ".join(read.stdout.split()), plan.rubric.name
+    assert f"calibrate {labelled} -r {name}.yaml" in printed
+    assert f"{name}.yaml stands for the file of {name}@" in printed  # nobody said where it is
     scales = {name: plan.rubric.scale_of(name) for name in plan.rubric.dimensions}
     assert len(read_labels(labelled.read_text().splitlines(), scales).scores) == 2 * 2 * count  # people, dimensions
 

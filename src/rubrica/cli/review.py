@@ -284,14 +284,14 @@ def import_scores(
         kept = _queue(database).keep(stored.name, list(found.opinions.values()))
     measured, verdicts = agreements(found, known), verdict_agreement(found, known)
     written = _write_labels(output, labels(found, known), force) if output is not None else {}
-    commands = [_calibrate(path, reference, rubrics) for path, reference in written.items()]
+    following = [_Calibration.of(path, reference, rubrics) for path, reference in written.items()]
     shown = write_examples(examples, people_examples(found, known, most), known, force=force) if examples else {}
     if as_json:
         told = {"examples": {axis: [one.case for one in own] for axis, own in shown.items()}} if examples else {}
-        echo_json(_plain(found, measured, verdicts, commands) | told)
+        echo_json(_plain(found, measured, verdicts, following) | told)
     else:
         out().print(_page(found, measured, verdicts))
-        for line in (*_next(output, written, commands, kept), *(examples_report(examples, shown) if examples else ())):
+        for line in (*_next(output, following, kept), *(examples_report(examples, shown) if examples else ())):
             out().print(Text(safe(line)), soft_wrap=True)
     if found.bad:
         raise typer.Exit(1)
@@ -311,31 +311,49 @@ def _write_labels(output: str, lines: Mapping[str, Sequence[str]], force: bool) 
     return {str(place): reference for reference, place in places.items()}
 
 
-def _calibrate(path: str, reference: str, given: Sequence[str] | None) -> str:
-    name = reference.partition("@")[0]
-    if find(reference) is not None:
-        rubric = name
-    else:
-        rubric = next((file for file in given or [] if rubric_of(file).name == name), f"{name}.yaml")
-    words = [*program().split(), "calibrate", path, "-r", rubric, "-o", f"{name}-calibrated.yaml"]
-    return shlex.join(words)
+class _Calibration(NamedTuple):
+    """What may be done next with a file of labels: `rubrica calibrate`, with the rubric they are of."""
+
+    labels: str
+    reference: str
+    rubric: str  # a name, or a file, which is a guess where none was given
+
+    @classmethod
+    def of(cls, labels: str, reference: str, given: Sequence[str] | None) -> _Calibration:
+        name = reference.partition("@")[0]
+        if find(reference) is not None:
+            return cls(labels, reference, name)
+        file = next((file for file in given or [] if rubric_of(file).name == name), f"{name}.yaml")
+        return cls(labels, reference, file)
+
+    @property
+    def command(self) -> str:
+        calibrated = f"{self.reference.partition('@')[0]}-calibrated.yaml"
+        return shlex.join([*program().split(), "calibrate", self.labels, "-r", self.rubric, "-o", calibrated])
+
+    @property
+    def is_guess(self) -> bool:
+        return find(self.reference) is None and not Path(self.rubric).is_file()
 
 
-def _next(output: str | None, written: Mapping[str, str], commands: Sequence[str], kept: int | None) -> Iterator[str]:
+def _next(output: str | None, following: Sequence[_Calibration], kept: int | None) -> Iterator[str]:
     if kept is not None:
         yield f"{count_of(kept, 'opinion')} kept in the database"
     if output is None:
         yield "-o labels.jsonl writes labels for `rubrica calibrate`"
-    elif not written:
+    elif not following:
         yield "no labels were written: nothing that people scored was scored by a judge"
-    for (path, reference), command in zip(written.items(), commands, strict=True):
-        yield f"labels in {path}; next: {command}"
-        if (file := shlex.split(command)[-3]) and find(reference) is None and not Path(file).is_file():
-            yield f"{file} stands for the file of {reference}: put its name there"
+    for each in following:
+        yield f"labels in {each.labels}; next: {each.command}"
+        if each.is_guess:
+            yield f"{each.rubric} stands for the file of {each.reference}: put its name there"
 
 
 def _plain(
-    found: ReviewedRun, measured: Sequence[QuestionAgreement], verdicts: VerdictAgreement, commands: Sequence[str]
+    found: ReviewedRun,
+    measured: Sequence[QuestionAgreement],
+    verdicts: VerdictAgreement,
+    following: Sequence[_Calibration],
 ) -> dict[str, Any]:
     return {
         "evaluations": len({opinion.item for opinion in found.opinions.values()}),
@@ -346,7 +364,7 @@ def _plain(
         "bad": [str(record) for record in found.bad],
         "questions": [one.plain for one in measured],
         "verdicts": verdicts.labels.plain,
-        "calibrate": list(commands),
+        "calibrate": [each.command for each in following],
     }
 
 
