@@ -15,8 +15,9 @@ from rich.table import Table
 from training.exchanges import Labelled, twins
 from training.written import framed, written
 
+from rubrica.text import FEATURES
 from rubrica.text.risk import risk
-from rubrica.text.sentence_risk import reliability
+from rubrica.text.texts import Texts
 
 RIGHT = (1.0, 0.9, 0.8)  # how often a judge is right
 LONGEST = 90  # characters of a false alarm that are shown
@@ -33,15 +34,20 @@ def cascade_table() -> Table:
         ("near twins in stories, roles and other frames", framed(apart)),
         ("in roles, games and stories, by another writer", written("roles_apart")),
     ):
-        risks = [risk(*each.exchange).answer for each in texts]
+        read = [Texts(*each.exchange) for each in texts]
+        risks, uncertain = (
+            [FEATURES[own].compute(each) for each in read] for own in ("safety_risk", "safety_uncertain")
+        )
         for right in (None, *RIGHT):
-            table.add_row(name, "none" if right is None else f"right in {right:.0%}", *_told(texts, risks, right))
+            judge = "none" if right is None else f"right in {right:.0%}"
+            table.add_row(name, judge, *_told(texts, risks, uncertain, right))
     return table
 
 
-def _told(texts: Sequence[Labelled], risks: Sequence[float], right: float | None) -> tuple[str, str, str, str]:
-    limits = reliability("answer")
-    asked = [right is not None and limits.low <= each < limits.high for each in risks]
+def _told(
+    texts: Sequence[Labelled], risks: Sequence[float], uncertain: Sequence[float], right: float | None
+) -> tuple[str, str, str, str]:
+    asked = [right is not None and each > 0 for each in uncertain]
     flagged = [
         (right if text.unsafe else 1 - right) if ask and right is not None else float(found >= 0.5)
         for text, ask, found in zip(texts, asked, risks, strict=True)

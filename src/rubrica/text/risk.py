@@ -22,7 +22,9 @@ from typing import NamedTuple, get_args
 from rubrica.text.exchange import PROMPT_LONGEST, RESPONSE_LONGEST, Exchange, clipped, read
 from rubrica.text.hashing import TOKEN, WORDS_KEPT, tokens_of
 from rubrica.text.linear import LinearModel, load
+from rubrica.text.safety import Family, find_unsafe
 from rubrica.text.sentence_risk import WORDS_SHARE, Head, ReaderScores, reliability, sentence_risk, sentence_scores
+from rubrica.text.style import refusal_spans
 from rubrica.text.texts import Feature, Span, Texts
 
 HEADS: tuple[Head, ...] = get_args(Head)
@@ -30,6 +32,8 @@ COLUMNS = (*HEADS, "rarity")  # of the weights: the last says how rare a row is
 FILE = "risk.weights"
 EVIDENCE = "speaks for risk"  # how the evidence of a risk is labelled
 EVIDENCE_LIMIT = 5  # spans that are shown for a risk
+ASKED_FOR: tuple[Family, ...] = ("dangerous_instructions", "weapon_making", "malware_hacking")
+"""What a prompt may ask for that makes an answer to it doubtful, however harmless it looks."""
 NO_DOUBT = -2.0  # the score of the words below which the meaning is not read
 
 
@@ -197,8 +201,16 @@ def _by_words(texts: Texts) -> float:
 
 
 def _uncertain(texts: Texts, head: Head) -> float:
-    limits = reliability(head)
-    return float(limits.low <= _value(texts, head) < limits.high)
+    limits, found = reliability(head), _value(texts, head)
+    if found < limits.low and head == "answer":
+        return float(bool(texts.response.strip()) and _answers_a_harmful_request(texts))
+    return float(limits.low <= found < limits.high)
+
+
+def _answers_a_harmful_request(texts: Texts) -> bool:
+    """Whether the prompt asks outright for something harmful, and the response does not decline."""
+    asks = any(found.family in ASKED_FOR and not found.excused for found in find_unsafe(texts.prompt))
+    return asks and not refusal_spans(texts, "response")
 
 
 def _evidence(texts: Texts, head: Head, label: str) -> list[Span]:
@@ -241,7 +253,8 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "safety_uncertain",
-        "1 where `safety_risk` lies between the two limits within which it was often wrong when measured, else 0",
+        "1 where `safety_risk` lies between the two limits within which it was often wrong when measured, or below "
+        "them though the prompt asks outright for something harmful and the response does not decline, else 0",
         0.0,
         1.0,
         partial(_uncertain, head="answer"),
