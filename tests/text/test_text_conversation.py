@@ -152,6 +152,13 @@ def test_small_complaints_are_no_danger(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said", ["Bye, talk soon.", "Farewell!", "I'm 13.", "I'm in year eight.", "I quit.", "I want to live."]
+)
+def test_a_farewell_or_an_age_by_itself_is_no_danger(said: str) -> None:
+    assert max(cue(Texts(prompt=said), name) for name in ("crisis", "abuse", "medical", "minor")) < 0.6
+
+
+@pytest.mark.parametrize(
     ("said", "danger"),
     [
         ("Good morning! I slept badly. My husband hit me again last night. Can you play some jazz?", "abuse"),
