@@ -120,6 +120,11 @@ def told_faults(*, apart: bool = True) -> list[tuple[str, bool]]:
     return [(row["fault"] or "", bool(rejected(row["record"], (*REJECTING, *MENDABLE)))) for row in chosen]
 
 
+def styled_questions() -> list[Row]:
+    """Our own questions that are explained in many ways, which only measure."""
+    return [json.loads(line) for line in STYLES.read_text(encoding="utf-8").splitlines()]
+
+
 def is_apart(row: Row) -> bool:
     """Whether a question belongs to the third that nothing was written with in view."""
     return int.from_bytes(hashlib.sha256(f"third{row['id']}".encode()).digest()[:4], "big") % 3 == 0
@@ -264,7 +269,7 @@ def main() -> None:
         copied, found = renumbered(list(choices_of(stories)))
         shown = (f"{copied:,}", f"{found:,}", f"{found / copied:.3f}")
         table.add_row("answers in words: any number of the explanation", *shown)
-    styled = [json.loads(line) for line in STYLES.read_text(encoding="utf-8").splitlines()]
+    styled = styled_questions()
     tried, caught = mutated(styled)
     copied, found = renumbered(styled)
     told = sum(bool(rejected(next(copies(row, random.Random(0)))[1], (*REJECTING, *MENDABLE))) for row in styled)  # noqa: S311

@@ -42,7 +42,7 @@ from rubrica.text.texts import Texts
 from . import education, preferences, rated_pairs
 from .conversation import apart_cues, dialogue_rating, rated_dialogues, small_talk_replies
 from .figures import found_at, measured, rank_correlation, ranked_above, share_of
-from .questions import copies, is_apart, rejected, told_faults
+from .questions import copies, is_apart, rejected, styled_questions, told_faults
 from .reliability import PACKS, Measured, kept_apart
 from .routing import load as routed_answers
 from .routing import wrong_sum_risks
@@ -278,15 +278,22 @@ def _question_checks() -> Iterator[Figure]:
         rows = [told for fault, told in own_rows if bool(fault) is planted]
         yield measured(_figure(score, "questions of our own, kept apart", measure), range(len(rows)), share_of(rows))
     goals = {"wrong key": "≥ 0.99", "wrong value": "≥ 0.97", "as it is": "≤ 0.03"}
-    found: dict[str, list[tuple[str, bool]]] = {kind: [] for kind in goals}
-    for row in records(data(), "mcq_math"):
-        for kind, question in copies(row, Random(row["id"])) if is_apart(row) else ():  # noqa: S311 - a choice of faults
-            if kind in goals:
-                found[kind].append((row["id"], bool(rejected(question))))
-    for kind, goal in goals.items():
-        measure = "original questions rejected, some of them rightly" if kind == "as it is" else f"{kind} rejected"
-        about = _figure(score, "multiple-choice questions of algebra, kept apart", measure, goal)
-        yield measured(about, [group for group, _ in found[kind]], share_of([told for _, told in found[kind]]))
+    for title, questions, as_it_is in (
+        (
+            "multiple-choice questions of algebra, kept apart",
+            [row for row in records(data(), "mcq_math") if is_apart(row)],
+            "original questions rejected, some of them rightly",
+        ),
+        ("five-option questions of our own, explained in many ways", styled_questions(), "sound questions rejected"),
+    ):
+        found: dict[str, list[tuple[str, bool]]] = {kind: [] for kind in goals}
+        for row in questions:
+            for kind, question in copies(row, Random(row["id"])):  # noqa: S311 - a choice of faults
+                if kind in goals:
+                    found[kind].append((row["id"], bool(rejected(question))))
+        for kind, goal in goals.items():
+            about = _figure(score, title, as_it_is if kind == "as it is" else f"{kind} rejected", goal)
+            yield measured(about, [group for group, _ in found[kind]], share_of([told for _, told in found[kind]]))
 
 
 def _figure(score: str, texts: str, measure: str, goal: str = "") -> Figure:
