@@ -42,6 +42,22 @@ def test_without_the_sentence_model_examples_get_their_expected_verdicts_too() -
             assert evaluation.verdict in ([wanted] if isinstance(wanted, str) else wanted), case.id
 
 
+def conversational_bounds() -> tuple[float, float] | None:
+    """Those of a reply about a topic, as the voice companion estimates it."""
+    asked, reply = "I planted tomatoes on the balcony.", "Which kind did you plant, the small ones or the big ones?"
+    return rubrica.evaluate("voice-companion", prompt=asked, response=reply).dimensions["conversational_quality"].bounds
+
+
+@pytest.mark.usefixtures("_no_sentence_model")
+def test_what_was_measured_with_the_sentence_model_bounds_nothing_without_it() -> None:
+    assert conversational_bounds() == (0, 1)
+
+
+def test_what_was_measured_with_the_sentence_model_bounds_a_reply_where_it_is_installed() -> None:
+    low, high = conversational_bounds() or (0, 1)
+    assert high - low < 1
+
+
 @pytest.mark.parametrize("name", [bundled.name for bundled in bundled_rubrics()])
 def test_a_bundled_rubric_is_called_by_its_file_and_loads(name: str) -> None:
     assert rubrica.load(name).name == name
